@@ -10,6 +10,7 @@
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_config.hpp"
 #include "topologies/devices/device.hpp"
+#include "topologies/files/operating_costs.hpp"
 #include "topologies/graph/cluster.hpp"
 
 /// The input of `lockstep run`: a model, a cluster and a parallel layout.
@@ -34,6 +35,7 @@ struct ScenarioCluster {
   std::string name;  // "dgx-h100"
   Cluster cluster;
   Device device;
+  OperatingCosts costs{};  // of its file
 };
 
 inline constexpr std::uint64_t kDefaultSeed = 1;

@@ -127,6 +127,9 @@ NamedCluster read_named(const ValueReader& at, const ScenarioFolders& folders) {
       }
       if (given) named.overrides.push_back({std::string{key}, {}, *given->value()});
     }
+    for (const std::string_view key : kCostKeys)
+      if (const auto given = in.optional(key))
+        named.overrides.push_back({std::string{key}, {}, *given->value()});
     refuse_parameters(in);
   });
   return named;
@@ -212,7 +215,7 @@ std::optional<ReadCluster> read_file(const ValueReader& at, int servers,
   auto device = find_device(at, named, named.gpu.value_or(file->device), folders);
   if (!device) return std::nullopt;
   JsonValue resolved = resolved_name(named, *file, *device);
-  return ReadCluster{{file->name, std::move(file->cluster), *std::move(device)},
+  return ReadCluster{{file->name, std::move(file->cluster), *std::move(device), file->costs},
                      std::move(resolved)};
 }
 

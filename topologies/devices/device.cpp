@@ -97,6 +97,8 @@ class DeviceReader {
       return value.integer(1, kLatestPcie);
     });
     device_.max_power = figure(in, "max_power", read_watts);
+    device_.usd_per_hour =
+        optional_figure(in, "price", [](const ValueReader& value) { return value.number(0, 1e9); });
     device_.kernels = in.optional_string("kernels").value_or("");
   }
 

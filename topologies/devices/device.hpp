@@ -67,8 +67,9 @@ struct Device {
   std::optional<PeerLinks> peer_links;
   std::optional<std::int64_t> pcie_generation;
   std::optional<Watts> max_power;
-  Duration message_overhead;        // occupies the sender, per message
-  std::optional<Rate> reduce_rate;  // bytes reduced per second; none: reductions take no time
+  std::optional<double> usd_per_hour;  // price of using it
+  Duration message_overhead;           // occupies the sender, per message
+  std::optional<Rate> reduce_rate;     // bytes reduced per second; none: reductions take no time
   /// Id of its kernel parameters in configs/kernels; empty: none.
   std::string kernels;
   std::filesystem::path configs;  // parent of the folder of the device's file

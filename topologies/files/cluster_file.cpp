@@ -171,6 +171,7 @@ struct Read {
   std::string name;
   std::string summary;
   std::string device;
+  OperatingCosts costs;
   std::optional<Cluster> cluster;
 };
 
@@ -182,11 +183,12 @@ ClusterFile read_cluster(const JsonDocument& document, const ClusterSize& size) 
     parts.name = in.string("name");
     parts.summary = in.string("summary", "");
     parts.device = in.string("device", "host");
+    parts.costs = read_operating_costs(in);
     parts.cluster = read_body(in, size);
     return parts;
   });
   return {std::move(read.name), std::move(read.summary), std::move(read.device),
-          std::move(*read.cluster)};
+          std::move(*read.cluster), read.costs};
 }
 
 ClusterFile load_cluster(const std::filesystem::path& path, const ClusterSize& size) {

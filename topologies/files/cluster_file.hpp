@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/config/json.hpp"
+#include "topologies/files/operating_costs.hpp"
 #include "topologies/graph/cluster.hpp"
 
 namespace lockstep {
@@ -16,6 +17,7 @@ struct ClusterFile {
   std::string summary;
   std::string device;  // id of its device in configs/devices
   Cluster cluster;
+  OperatingCosts costs;
 };
 
 /// Reads a cluster and builds it in the file's size, or in the requested one. Throws ConfigError

@@ -37,8 +37,8 @@ constexpr std::array<std::string_view, 4> kOrderAxes{"tp", "cp", "dp", "pp"};
   return out;
 }
 
-/// At commas outside brackets, braces and quotes.
-[[nodiscard]] std::vector<std::string> split(const std::string& text) {
+/// At commas (or another letter) outside brackets, braces and quotes.
+[[nodiscard]] std::vector<std::string> split(const std::string& text, char at = ',') {
   std::vector<std::string> out{""};
   int depth = 0;
   bool quoted = false;
@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 4> kOrderAxes{"tp", "cp", "dp", "pp"};
     if (c == '"') quoted = !quoted;
     if (!quoted && (c == '[' || c == '{')) ++depth;
     if (!quoted && (c == ']' || c == '}')) --depth;
-    if (c == ',' && depth == 0 && !quoted) {
+    if (c == at && depth == 0 && !quoted) {
       out.emplace_back();
     } else {
       out.back() += c;
@@ -184,7 +184,13 @@ AxisText parse_axis(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     refuse(text, "expected KEY=VALUES such as tp=1,2,4,8, cluster.nodes=8..512*2 or tp=divisors");
-  AxisText out{full_key(text.substr(0, equals)), {}, false, text};
+  const std::string key = text.substr(0, equals);
+  if (key == "etp" || key == "parallel.etp")
+    refuse(text,
+           "expert tensor parallelism of its own degree is not simulated: ranks along tp cut "
+           "experts as they cut dense layers (etp = tp), ranks along ep deal them out; vary tp and "
+           "ep");
+  AxisText out{full_key(key), {}, false, text};
   const std::string values = text.substr(equals + 1);
   if (values == "divisors") {
     out.divisors = true;
@@ -198,6 +204,58 @@ AxisText parse_axis(const std::string& text) {
   }
   if (out.values.size() > kMostValues)
     refuse(text, fmt::format("more than {} values on one axis", kMostValues));
+  return out;
+}
+
+std::vector<AxisText> parse_axes(const std::string& text) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::vector<std::string> keys = split(text.substr(0, equals), ':');
+  if (keys.size() == 1 || equals == text.size()) return {parse_axis(text)};
+  const std::vector<std::string> lists = split(text.substr(equals + 1), ':');
+  if (lists.size() != keys.size())
+    refuse(text, fmt::format("{} keys that go together, and values for {}: expected such as "
+                             "nodes:global_batch=8,16:256,512",
+                             keys.size(), lists.size()));
+  std::vector<AxisText> out;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    AxisText axis = parse_axis(fmt::format("{}={}", keys[i], lists[i]));
+    axis.written = text;
+    if (axis.divisors) refuse(text, "keys that go together have lists or ranges of values");
+    if (axis.values.size() != (out.empty() ? axis : out.front()).values.size())
+      refuse(text,
+             fmt::format("{} has {} values and {} has {}: keys that go together have as many",
+                         out.front().key, out.front().values.size(), axis.key, axis.values.size()));
+    out.push_back(std::move(axis));
+  }
+  return out;
+}
+
+SettingAxis joint_axis(const std::vector<AxisText>& axes) {
+  if (axes.size() == 1) return setting_axis(axes.front());
+  std::vector<std::string> keys;
+  AxisText joint = axes.front();
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (layout_key(axes[i].key) != nullptr)
+      refuse(axes[i].written,
+             fmt::format("{} is a key of layouts, which `plan` varies for itself; keys such as "
+                         "cluster.nodes and parallel.global_batch go together",
+                         axes[i].key));
+    keys.push_back(axes[i].key);
+    if (i == 0) continue;
+    for (std::size_t k = 0; k < joint.values.size(); ++k)
+      joint.values[k] += ":" + axes[i].values[k];
+  }
+  joint.key = fmt::format("{}", fmt::join(keys, ":"));
+  return setting_axis(joint);
+}
+
+std::vector<std::string> SettingAxis::overrides(std::size_t value) const {
+  const std::vector<std::string> keys = split(key, ':');
+  if (keys.size() == 1) return {fmt::format("{}={}", key, values[value])};
+  const std::vector<std::string> parts = split(values[value], ':');
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    out.push_back(fmt::format("{}={}", keys[i], parts[i]));
   return out;
 }
 

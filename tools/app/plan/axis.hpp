@@ -43,10 +43,14 @@ struct LayoutAxis {
   std::vector<LayoutValue> values{};
 };
 
-/// Any other key of a scenario ("cluster.nodes"), with its values as `--set` takes them.
+/// Any other key of a scenario ("cluster.nodes"), with its values as `--set` takes them; or several
+/// keys whose values go together ("cluster.nodes:parallel.global_batch" with "8:256", "16:512").
 struct SettingAxis {
   std::string key;
   std::vector<std::string> values{};
+
+  /// One of its values as `--set` takes it, of each key.
+  [[nodiscard]] std::vector<std::string> overrides(std::size_t value) const;
 };
 
 /// `KEY=VALUES` in parts: a key ("parallel.tp" or short "tp", "nodes" for "cluster.nodes") and
@@ -61,6 +65,13 @@ struct AxisText {
 };
 /// Errors: RequestError with place "vary" and what is expected.
 [[nodiscard]] AxisText parse_axis(const std::string& text);
+
+/// The same of several keys whose values go together: `KEY:KEY=VALUES:VALUES`, as many of each. One
+/// key alone is one axis. Errors: as parse_axis().
+[[nodiscard]] std::vector<AxisText> parse_axes(const std::string& text);
+
+/// Such axes as one. Errors: RequestError for keys of a layout, and as setting_axis().
+[[nodiscard]] SettingAxis joint_axis(const std::vector<AxisText>& axes);
 
 /// The key of a layout that this names; none for any other.
 [[nodiscard]] const LayoutKey* layout_key(std::string_view key);

@@ -32,19 +32,21 @@ namespace {
 [[nodiscard]] std::optional<double> energy_kwh(const PlanPoint& point, const PlanSetting& setting,
                                                const PlanPrices& prices) {
   const auto hours = gpu_hours(point, setting);
-  if (!hours || !prices.watts_per_gpu) return std::nullopt;
-  return *hours * *prices.watts_per_gpu / 1000 * prices.pue;
+  const PlanPrices of = prices_in(setting, prices);
+  if (!hours || !of.watts_per_gpu) return std::nullopt;
+  return *hours * *of.watts_per_gpu / 1000 * of.pue.value_or(1);
 }
 
 [[nodiscard]] std::optional<double> usd(const PlanPoint& point, const PlanSetting& setting,
                                         const PlanPrices& prices) {
   const auto hours = gpu_hours(point, setting);
-  if (!hours || (!prices.usd_per_gpu_hour && !prices.usd_per_kwh)) return std::nullopt;
-  double sum = *hours * prices.usd_per_gpu_hour.value_or(0);
-  if (!prices.usd_per_kwh) return sum;
+  const PlanPrices of = prices_in(setting, prices);
+  if (!hours || (!of.usd_per_gpu_hour && !of.usd_per_kwh)) return std::nullopt;
+  const double sum = *hours * of.usd_per_gpu_hour.value_or(0);
+  if (!of.usd_per_kwh) return sum;
   const auto energy = energy_kwh(point, setting, prices);
   if (!energy) return std::nullopt;
-  return sum + *energy * *prices.usd_per_kwh;
+  return sum + *energy * *of.usd_per_kwh;
 }
 
 [[nodiscard]] std::string trimmed(std::string text) {
@@ -103,8 +105,12 @@ const std::vector<MetricInfo>& plan_metrics() {
       {PlanMetric::mfu, "mfu", "fraction", false, "a peak of the device in this precision"},
       {PlanMetric::days, "days", "days", true, "a token budget (--tokens)"},
       {PlanMetric::gpu_hours, "gpu_hours", "h", true, "a token budget (--tokens)"},
-      {PlanMetric::usd, "usd", "$", true, "a token budget (--tokens) and a price (--price)"},
-      {PlanMetric::energy, "energy", "kWh", true, "a token budget (--tokens) and power (--watts)"},
+      {PlanMetric::usd, "usd", "$", true,
+       "a token budget (--tokens) and a price (--price, or price in the "
+       "cluster or device file)"},
+      {PlanMetric::energy, "energy", "kWh", true,
+       "a token budget (--tokens) and power (--watts, or watts in the "
+       "cluster file)"},
       {PlanMetric::gpus, "gpus", "", true, ""},
       {PlanMetric::memory, "memory", "B", true, ""},
       {PlanMetric::memory_margin, "memory_margin", "B", false, "a memory size of the device"},
@@ -127,6 +133,22 @@ const MetricInfo& metric_named(std::string_view name, const std::string& place) 
 
 const MetricInfo& info_of(PlanMetric metric) {
   return plan_metrics()[static_cast<std::size_t>(metric)];
+}
+
+PlanPrices prices_in(const PlanSetting& setting, const PlanPrices& given) {
+  PlanPrices out = given;
+  const auto fill = [](std::optional<double>& into, const std::optional<double>& from) {
+    if (!into) into = from;
+  };
+  const ScenarioCluster& cluster = setting.scenario().cluster;
+  fill(out.usd_per_gpu_hour, cluster.costs.usd_per_gpu_hour);
+  fill(out.watts_per_gpu, cluster.costs.watts_per_gpu);
+  fill(out.pue, cluster.costs.pue);
+  fill(out.usd_per_kwh, cluster.costs.usd_per_kwh);
+  fill(out.usd_per_gpu_hour, cluster.device.usd_per_hour);
+  if (const auto& power = cluster.device.max_power)
+    fill(out.watts_per_gpu, static_cast<double>(power->count()));
+  return out;
 }
 
 std::optional<double> value_of(PlanMetric metric, const PlanPoint& point,

@@ -10,12 +10,11 @@
 namespace lockstep::app {
 
 /// What a GPU costs and draws; unknown where nobody says.
-struct PlanPrices {
-  std::optional<double> usd_per_gpu_hour{};
-  std::optional<double> watts_per_gpu{};  // drawn while it trains, its part of the node included
-  double pue = 1;                         // facility power over that of the machines
-  std::optional<double> usd_per_kwh{};    // next to the price of GPU hours
-};
+using PlanPrices = OperatingCosts;
+
+/// Those that are given; where they say nothing, those of the setting's cluster file and then of
+/// its device file, whose maximum power counts as what it draws.
+[[nodiscard]] PlanPrices prices_in(const PlanSetting& setting, const PlanPrices& given);
 
 /// What layouts are compared by.
 enum class PlanMetric : std::uint8_t {
@@ -48,8 +47,8 @@ struct PlanPoint {
   Bytes memory{};
 };
 
-/// A metric of a point; none where it is unknown. Monotone: less time and less memory never make
-/// any metric worse, so that bounds on both bound it.
+/// A metric of a point at prices_in() its setting; none where it is unknown. Monotone: less time
+/// and less memory never make any metric worse, so that bounds on both bound it.
 [[nodiscard]] std::optional<double> value_of(PlanMetric metric, const PlanPoint& point,
                                              const PlanSetting& setting, const PlanPrices& prices);
 

@@ -77,7 +77,7 @@ constexpr std::uint64_t kMostSettings = 4096;
   if (!prices.usd_per_gpu_hour) prices.usd_per_gpu_hour = goal.usd_per_gpu_hour;
   if (!prices.watts_per_gpu) prices.watts_per_gpu = goal.watts_per_gpu;
   if (!prices.usd_per_kwh) prices.usd_per_kwh = goal.usd_per_kwh;
-  if (goal.pue && prices.pue == 1) prices.pue = *goal.pue;
+  if (!prices.pue) prices.pue = goal.pue;
   return request;
 }
 
@@ -374,6 +374,26 @@ PlanResult plan(const PlanRequest& given, const DecidePoints& decide) {
   return plan_space(std::move(space), request, decide);
 }
 
+namespace {
+
+/// Where energy is that of GPUs at the maximum power of their device files.
+void note_power(const std::vector<std::unique_ptr<PlanSetting>>& settings, const PlanPrices& given,
+                PlanResult& out) {
+  for (const auto& setting : settings) {
+    const ScenarioCluster& cluster = setting->scenario().cluster;
+    const bool given_power = given.watts_per_gpu || cluster.costs.watts_per_gpu;
+    if (given_power || !setting->scenario().samples || !cluster.device.max_power) continue;
+    const std::string note = fmt::format(
+        "energy: {} W for each {} (max_power of its device file, the GPU alone); --watts and --pue "
+        "replace it",
+        cluster.device.max_power->count(), cluster.device.id);
+    if (std::find(out.notes.begin(), out.notes.end(), note) == out.notes.end())
+      out.notes.push_back(note);
+  }
+}
+
+}  // namespace
+
 PlanResult plan_space(PlanSpace space, const PlanRequest& request, const DecidePoints& decide) {
   PlanResult out{std::move(space),
                  {},
@@ -419,6 +439,7 @@ PlanResult plan_space(PlanSpace space, const PlanRequest& request, const DecideP
       },
       request.threads);
   if (!out.part.empty()) return out;
+  note_power(settings, options.prices, out);
   const auto current = current_layout(out.space, request);
   if (current) out.baselines.push_back(rows.baseline("current layout", *current));
   out.baselines.push_back(

@@ -7,6 +7,7 @@
 #include <map>
 #include <queue>
 #include <set>
+#include <utility>
 
 #include "strategies/step/bound/program_bound.hpp"
 #include "strategies/step/build_program.hpp"
@@ -60,15 +61,16 @@ class Search {
 
   /// Metrics that are asked for must be known in every setting.
   void check_metrics() const {
-    std::vector<PlanMetric> asked = options_.pareto;
-    if (asked.empty()) asked.push_back(options_.objective);
-    for (const PlanLimit& limit : options_.limits) asked.push_back(limit.metric);
-    for (const PlanMetric metric : asked) {
+    using Asked = std::pair<PlanMetric, const char*>;
+    std::vector<Asked> asked;
+    for (const PlanMetric metric : options_.pareto) asked.emplace_back(metric, "pareto");
+    if (asked.empty()) asked.emplace_back(options_.objective, "objective");
+    for (const PlanLimit& limit : options_.limits) asked.emplace_back(limit.metric, "where");
+    for (const auto& [metric, place] : asked) {
       for (const auto& setting : settings_) {
         if (value_of(metric, {1, Bytes{}}, *setting, options_.prices)) continue;
         const MetricInfo& info = info_of(metric);
-        throw RequestError("objective",
-                           fmt::format("{} is unknown: it needs {}", info.name, info.needs));
+        throw RequestError(place, fmt::format("{} is unknown: it needs {}", info.name, info.needs));
       }
     }
   }

@@ -17,6 +17,7 @@
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
+#include "tools/app/plan/standard_axes.hpp"
 #include "topologies/files/config_names.hpp"
 
 namespace lockstep::app {
@@ -96,116 +97,6 @@ constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62U;
   out.insert(out.end(), request.overrides.begin(), request.overrides.end());
   return out;
 }
-
-[[nodiscard]] std::vector<LayoutValue> values_of(LayoutKey key,
-                                                 const std::vector<std::string>& texts) {
-  std::vector<LayoutValue> out;
-  for (const std::string& text : texts) out.push_back(layout_value(key, text, text));
-  return out;
-}
-
-[[nodiscard]] std::vector<LayoutValue> numbers(const std::set<std::int64_t>& values) {
-  std::vector<LayoutValue> out;
-  for (const std::int64_t value : values) out.push_back({value, std::to_string(value)});
-  return out;
-}
-
-[[nodiscard]] std::set<std::int64_t> divisors(std::int64_t of, std::int64_t most) {
-  std::set<std::int64_t> out;
-  for (std::int64_t i = 1; i <= std::min(of, most); ++i)
-    if (of % i == 0) out.insert(i);
-  return out;
-}
-
-/// The axes of a search that nobody has narrowed.
-class StandardAxes {
- public:
-  explicit StandardAxes(const Scenario& scenario) : scenario_{scenario} {
-    if (const auto* shape = scenario.model.transformer()) {
-      layers_ = shape->layers;
-      sequence_ = shape->sequence;
-      experts_ = shape->experts ? shape->experts->experts : 1;
-    }
-  }
-
-  [[nodiscard]] std::vector<LayoutValue> of(LayoutKey key) const {
-    const std::int64_t ranks = scenario_.cluster.cluster.ranks();
-    const std::int64_t per_node = scenario_.cluster.cluster.gpus_per_node();
-    switch (key) {
-      case LayoutKey::tp:
-        return numbers(divisors(per_node, 64));
-      case LayoutKey::pp:
-        return numbers(stages(ranks));
-      case LayoutKey::cp:
-        return numbers(contexts(ranks));
-      case LayoutKey::ep:
-        return numbers(divisors(experts_, ranks));
-      case LayoutKey::cp_kind:
-        return values_of(key, {"ring", "ulysses", "2d"});
-      case LayoutKey::micro_batch:
-        return numbers(microbatches());
-      case LayoutKey::vpp:
-        return numbers(chunks());
-      case LayoutKey::short_edges:
-        return values_of(key, {"false", "true"});
-      case LayoutKey::schedule:
-        return values_of(key, {"1f1b", "interleaved", "zb-h1", "zb-h2"});
-      case LayoutKey::zero:
-        return numbers({0, 1, 2, 3});
-      case LayoutKey::shard_ranks:
-        return numbers({0, per_node});
-      case LayoutKey::recompute:
-        return values_of(
-            key, {"none", "selective", "every-second-product", "every-second-layer", "full"});
-      case LayoutKey::sequence_parallel:
-        return values_of(key, {"true", "false"});
-      case LayoutKey::offload:
-        return values_of(key, {"false", "true"});
-      case LayoutKey::order:
-        return values_of(key, {"tp-cp-dp-pp", "tp-cp-pp-dp", "tp-dp-cp-pp"});
-      case LayoutKey::overlap:
-        return values_of(key, {"none", "dp_gradients+dp_parameters",
-                               "cp+dp_gradients+dp_parameters+pp+tp", "all"});
-    }
-    return {};
-  }
-
- private:
-  [[nodiscard]] std::set<std::int64_t> stages(std::int64_t ranks) const {
-    std::set<std::int64_t> out;
-    for (const std::int64_t pp : divisors(ranks, 64))
-      if (layers_ % pp == 0 || (layers_ + 2) % pp == 0) out.insert(pp);
-    return out;
-  }
-
-  /// From 4,096 tokens a rank on.
-  [[nodiscard]] std::set<std::int64_t> contexts(std::int64_t ranks) const {
-    constexpr std::int64_t kLeastTokens = 4096;
-    std::set<std::int64_t> out{1};
-    for (std::int64_t cp = 2; cp <= 64 && cp <= ranks && sequence_ / cp >= kLeastTokens; cp *= 2)
-      out.insert(cp);
-    return out;
-  }
-
-  [[nodiscard]] std::set<std::int64_t> microbatches() const {
-    std::set<std::int64_t> out{1};
-    for (std::int64_t size = 2; size <= 8 && size <= scenario_.parallel.global_batch; size *= 2)
-      out.insert(size);
-    return out;
-  }
-
-  [[nodiscard]] std::set<std::int64_t> chunks() const {
-    std::set<std::int64_t> out = divisors(layers_, 12);
-    const std::set<std::int64_t> more = divisors(layers_ + 2, 12);
-    out.insert(more.begin(), more.end());
-    return out;
-  }
-
-  const Scenario& scenario_;
-  std::int64_t layers_ = 1;
-  std::int64_t sequence_ = 1;
-  std::int64_t experts_ = 1;
-};
 
 /// A space file: {"vary": {"tp": [1, 2]}, "fix": {"zero": 1}, "scenario" or "model"/"cluster"/...,
 /// "objective", "where", "price", ...}; configs/schema/space.schema.json.
@@ -348,6 +239,7 @@ class SpaceMaker {
   [[nodiscard]] std::map<std::string, AxisText> axes() const {
     std::map<std::string, AxisText> out;
     for (const std::string& each : request_.vary) {
+      if (parse_axes(each).size() > 1) continue;
       AxisText axis = parse_axis(each);
       out.insert_or_assign(axis.key, std::move(axis));
     }
@@ -367,17 +259,30 @@ class SpaceMaker {
         throw RequestError("vary", "dp is what the other degrees leave of the GPUs");
       space_.settings.push_back(setting_axis(axis));
     }
+    add_joint_settings();
+  }
+
+  /// Keys whose values go together.
+  void add_joint_settings() {
+    std::map<std::string, AxisText> varied = axes();
+    for (const std::string& each : request_.vary) {
+      const std::vector<AxisText> together = parse_axes(each);
+      if (together.size() == 1) continue;
+      for (const AxisText& axis : together)
+        if (!varied.emplace(axis.key, axis).second)
+          throw RequestError("vary", fmt::format("{} is varied twice", axis.key));
+      space_.settings.push_back(joint_axis(together));
+    }
   }
 
   void add_layout(const Scenario& scenario) {
     const std::map<std::string, AxisText> given = axes();
-    const StandardAxes standard{scenario};
     for (std::size_t i = 0; i < kLayoutKeys; ++i) {
       const auto key = static_cast<LayoutKey>(i);
       const auto found = given.find("parallel." + std::string{to_string(key)});
       space_.layout[i] = found != given.end()
                              ? layout_axis(key, found->second, divisible(key, scenario))
-                             : LayoutAxis{key, standard.of(key)};
+                             : LayoutAxis{key, standard_values(key, scenario)};
     }
   }
 
@@ -437,13 +342,19 @@ std::uint64_t PlanSpace::size() const {
 }
 
 std::vector<std::string> PlanSpace::setting_overrides(std::uint64_t setting) const {
+  const std::vector<std::size_t> digits = setting_digits(setting);
   std::vector<std::string> out;
+  for (std::size_t i = 0; i < settings.size(); ++i)
+    for (std::string& each : settings[i].overrides(digits[i])) out.push_back(std::move(each));
+  return out;
+}
+
+std::vector<std::size_t> PlanSpace::setting_digits(std::uint64_t setting) const {
+  std::vector<std::size_t> out(settings.size());
   for (std::size_t i = settings.size(); i-- > 0;) {
-    const SettingAxis& axis = settings[i];
-    out.push_back(fmt::format("{}={}", axis.key, axis.values[setting % axis.values.size()]));
-    setting /= axis.values.size();
+    out[i] = static_cast<std::size_t>(setting % settings[i].values.size());
+    setting /= settings[i].values.size();
   }
-  std::reverse(out.begin(), out.end());
   return out;
 }
 

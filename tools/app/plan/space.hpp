@@ -61,6 +61,8 @@ struct PlanSpace {
   [[nodiscard]] std::uint64_t size() const;
   /// The values of a setting as `--set` takes them.
   [[nodiscard]] std::vector<std::string> setting_overrides(std::uint64_t setting) const;
+  /// The place of its value on each of the axes of settings.
+  [[nodiscard]] std::vector<std::size_t> setting_digits(std::uint64_t setting) const;
   [[nodiscard]] const LayoutAxis& axis(LayoutKey key) const {
     return layout[static_cast<std::size_t>(key)];
   }

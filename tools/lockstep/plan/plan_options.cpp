@@ -76,7 +76,8 @@ void add_space(const Command& command, SpaceRequest& space) {
   command
       .add_option("--vary", space.vary,
                   "Axis: a key and its values, e.g. tp=1,2,4,8, pp=1..16*2, tp=divisors or "
-                  "cluster.nodes=8..512*2; repeatable")
+                  "cluster.nodes=8..512*2, or keys that go together, e.g. "
+                  "nodes:global_batch=8,16:256,512; repeatable")
       ->type_name("KEY=VALUES")
       ->allow_extra_args(false);
   command.add_option("--fix", space.fix, "Key of one value, e.g. zero=1; repeatable")
@@ -93,16 +94,18 @@ void add_space_file(const Command& command, SpaceRequest& space) {
 void add_prices(const Command& command, PlanPrices& prices) {
   add_amount(
       command, "--price", 0, [&prices](double n) { prices.usd_per_gpu_hour = n; },
-      "Price of a GPU hour ($)");
+      "Price of a GPU hour ($; default: that of the cluster or device file)");
   add_amount(
       command, "--watts", 0, [&prices](double n) { prices.watts_per_gpu = n; },
-      "Power that a GPU and its part of the node draw (W)");
+      "Power that a GPU and its part of the node draw (W; default: watts of the cluster file, "
+      "max_power of the device)");
   add_amount(
       command, "--pue", 1, [&prices](double n) { prices.pue = n; },
-      "Power usage effectiveness: facility power over machine power (default: 1)");
+      "Power usage effectiveness: facility power over machine power (default: that of "
+      "the cluster file, 1)");
   add_amount(
       command, "--price-kwh", 0, [&prices](double n) { prices.usd_per_kwh = n; },
-      "Price of a kWh ($), next to --price");
+      "Price of a kWh ($), in addition to --price (default: that of the cluster file)");
 }
 
 }  // namespace lockstep::cli

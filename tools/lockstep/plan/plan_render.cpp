@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "strategies/layout/scenario_names.hpp"
 #include "tools/app/fingerprint.hpp"
@@ -53,13 +54,26 @@ std::string overlap_text(const ParallelConfig& parallel) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, "+"));
 }
 
+/// "cluster.nodes:parallel.global_batch" as heading: "nodes:global_batch".
+std::string short_keys(const std::string& keys) {
+  std::string out;
+  for (std::size_t begin = 0; begin <= keys.size();) {
+    const std::size_t end = std::min(keys.find(':', begin), keys.size());
+    const std::string key = keys.substr(begin, end - begin);
+    if (begin > 0) out += ":";
+    out += key.substr(key.rfind('.') + 1);
+    begin = end + 1;
+  }
+  return out;
+}
+
 /// Columns by name, filled row by row.
 class Table {
  public:
   explicit Table(Report& report) : report_{report} {}
 
   void begin() { row_.clear(); }
-  void add(const char* key, const char* heading, Cell cell, const char* unit = "",
+  void add(const std::string& key, const std::string& heading, Cell cell, const char* unit = "",
            bool left = false) {
     if (report_.sections.back().rows.empty() && first_)
       report_.columns.push_back({key, heading, unit, left});
@@ -203,12 +217,55 @@ class PlanReport {
     table_.add("sequence_parallel", "sp", parallel != nullptr ? Cell{of.sequence_parallel} : Cell{},
                "", true);
     name("overlap", "overlap", overlap_text(of));
+    for (const LayoutColumn& column : layout_columns())
+      table_.add(column.key, differ(column) ? column.key : "",
+                 parallel != nullptr ? column.cell(of) : Cell{}, "", true);
+    add_setting(row);
     add_times(row);
     table_.add("regime", "limited by", row.step ? Cell{row.regime} : Cell{}, "", true);
     table_.add("status", "status", Cell{status_of(row)}, "", true);
     table_.add("index", "index",
                row.rank > 0 ? Cell{static_cast<std::int64_t>(row.index)} : Cell{});
     table_.end();
+  }
+
+  /// What layouts seldom differ in: tables show what does.
+  struct LayoutColumn {
+    const char* key;
+    Cell (*cell)(const ParallelConfig&);
+  };
+  static const std::vector<LayoutColumn>& layout_columns() {
+    using Config = ParallelConfig;
+    static const std::vector<LayoutColumn> all{
+        {"cp_kind",
+         [](const Config& of) { return Cell{std::string{name_of(context_names(), of.cp_kind)}}; }},
+        {"shard_ranks", [](const Config& of) { return Cell{std::int64_t{of.shard_ranks}}; }},
+        {"short_edges", [](const Config& of) { return Cell{of.short_edges}; }},
+        {"offload", [](const Config& of) { return Cell{of.state.offload}; }},
+        {"order",
+         [](const Config& of) { return Cell{fmt::format("{}", fmt::join(of.order, "-"))}; }},
+    };
+    return all;
+  }
+  [[nodiscard]] bool differ(const LayoutColumn& column) const {
+    std::optional<Cell> first;
+    for (const PlanRow& row : result_.rows) {
+      const ParallelConfig* of = parallel_of(row);
+      if (of == nullptr) continue;
+      const Cell cell = column.cell(*of);
+      if (first && cell.value != first->value) return true;
+      first = cell;
+    }
+    return false;
+  }
+
+  /// The values of other keys than the layout's, such as cluster.nodes.
+  void add_setting(const PlanRow& row) {
+    const std::vector<SettingAxis>& axes = result_.space.settings;
+    const std::vector<std::size_t> digits =
+        result_.space.setting_digits(row.index / result_.space.layout_count());
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      table_.add(axes[i].key, short_keys(axes[i].key), Cell{axes[i].values[digits[i]]}, "", true);
   }
 
   void add_times(const PlanRow& row) {

@@ -358,6 +358,63 @@ TEST_CASE("what is unknown is refused as an objective") {
   }
 }
 
+TEST_CASE("money and energy come from flags, then the cluster's file, then the device's") {
+  PlanRequest request;
+  request.space = space_of("gpt2-small", "dgx-h100", 1, 32, {"tp=1,2"}, kPlain);
+  request.space.tokens = "1B";
+  for (const char* each : {"zero=1", "micro_batch=1", "pp=1", "overlap=none"})
+    request.space.fix.emplace_back(each);
+  const auto metric = [](const PlanResult& of, PlanMetric which) {
+    return of.rows.front().metrics[static_cast<std::size_t>(which)];
+  };
+  const PlanResult device = plan(request);
+  const double hours = *metric(device, PlanMetric::gpu_hours);
+  // configs/devices/h100-sxm5-80gb.json: 700 W, no price.
+  CHECK(metric(device, PlanMetric::energy) == doctest::Approx(hours * 0.7));
+  CHECK(!metric(device, PlanMetric::usd));
+  CHECK(device.notes.back().find("max_power") != std::string::npos);
+  request.space.overrides = {"cluster.price=2.5", "cluster.watts=1000", "cluster.pue=1.5",
+                             "cluster.price_kwh=0.1"};
+  const PlanResult cluster = plan(request);
+  CHECK(metric(cluster, PlanMetric::energy) == doctest::Approx(hours * 1.5));
+  CHECK(metric(cluster, PlanMetric::usd) == doctest::Approx(hours * 2.5 + hours * 1.5 * 0.1));
+  request.prices.usd_per_gpu_hour = 4;
+  request.prices.watts_per_gpu = 500;
+  request.prices.pue = 1;
+  request.prices.usd_per_kwh = 0;
+  const PlanResult flags = plan(request);
+  CHECK(metric(flags, PlanMetric::energy) == doctest::Approx(hours * 0.5));
+  CHECK(metric(flags, PlanMetric::usd) == doctest::Approx(hours * 4));
+}
+
+TEST_CASE("the cheapest of clusters with prices of their own: several values of one axis") {
+  PlanRequest request;
+  request.space =
+      space_of("gpt2-small", "dgx-h100", 1, 32, {"cluster.price=3,1,2", "tp=1", "pp=1"}, kPlain);
+  for (const char* each : {"zero=1", "micro_batch=1", "overlap=none"})
+    request.space.fix.emplace_back(each);
+  request.space.tokens = "1B";
+  request.objective = "usd";
+  const PlanResult result = plan(request);
+  REQUIRE(!result.rows.empty());
+  CHECK(result.rows.front().overrides.front() == "cluster.price=1");
+}
+
+TEST_CASE("settings that go together are one axis of a space") {
+  const PlanSpace space = make_space(
+      space_of("gpt2-small", "dgx-h100", 1, 32, {"nodes:global_batch=1,2:32,64"}, kPlain));
+  REQUIRE(space.setting_count() == 2);
+  CHECK(space.setting_overrides(1) ==
+        std::vector<std::string>{"cluster.nodes=2", "parallel.global_batch=64"});
+  CHECK_THROWS_WITH_AS(
+      (void)make_space(space_of("gpt2-small", "dgx-h100", 1, 32, {"nodes:tp=1,2:1,2"}, {})),
+      doctest::Contains("is a key of layouts"), RequestError);
+  CHECK_THROWS_WITH_AS(
+      (void)make_space(space_of("gpt2-small", "dgx-h100", 1, 32,
+                                {"nodes:global_batch=1,2:32,64", "nodes=1,2"}, {})),
+      doctest::Contains("varied twice"), RequestError);
+}
+
 TEST_CASE("a value that is twice on an axis is an error: its points would count twice") {
   for (const char* axis : {"cluster.nodes=1,2,1", "tp=2,2"}) {
     SpaceRequest request;

@@ -146,20 +146,26 @@ void add_rule(StoredRange& range, const std::string& rule, std::uint64_t count) 
 
 }  // namespace
 
-void check_store(Database& database, const std::string& place) {
+void check_store(Database& database, const std::string& place, const std::string& kind) {
   const auto tables = database.query(
       "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('meta', 'simulated')");
   const std::string& file = database.path();
   const Field in{file, place};
   if (in.whole(tables.rows[0][0]) != 2)
     throw RequestError(
-        place, fmt::format("{} is a SQLite database, but no store of `lockstep plan`", file));
+        place,
+        fmt::format("{} is a SQLite database, but no store of `lockstep plan` or `sweep`", file));
   const auto version = database.query("SELECT value FROM meta WHERE key = 'schema_version'");
   const std::string found = version.rows.empty() ? "unknown" : in.text(version.rows[0][0]);
   if (found != std::to_string(kStoreVersion))
     throw RequestError(
         place, fmt::format("{} is a store of version {}; this program reads version {}", file,
                            found, kStoreVersion));
+  const auto kinds = database.query("SELECT value FROM meta WHERE key = 'kind'");
+  const std::string is = kinds.rows.empty() ? "plan" : in.text(kinds.rows[0][0]);
+  if (!kind.empty() && is != kind)
+    throw RequestError(
+        place, fmt::format("{} is a store of `lockstep {}`; expected one of `{}`", file, is, kind));
 }
 
 StoreContents read_store(const std::string& file, const std::string& place) {
@@ -327,8 +333,9 @@ void PlanStore::add(const SimulatedLayout& layout) {
   begin_batch();
   const std::uint64_t setting = layout.index / space_.layout_count();
   DatabaseRow row{whole(layout.index)};
-  for (const std::string& text : space_.setting_overrides(setting))
-    row.emplace_back(text.substr(text.find('=') + 1));
+  const std::vector<std::size_t> places = space_.setting_digits(setting);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    row.emplace_back(space_.settings[i].values[places[i]]);
   std::uint64_t rest = layout.index % space_.layout_count();
   DatabaseRow digits(kLayoutKeys);
   for (std::size_t i = kLayoutKeys; i-- > 0;) {

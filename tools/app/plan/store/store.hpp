@@ -48,7 +48,8 @@ struct StoreContents {
 [[nodiscard]] StoreContents read_store(const std::string& file, const std::string& place);
 
 /// Errors: RequestError with `place` for a database that is no store, or of another version.
-void check_store(Database& database, const std::string& place);
+/// `kind`: "plan" or "sweep"; empty: either.
+void check_store(Database& database, const std::string& place, const std::string& kind = "plan");
 
 /// Errors: RequestError with `place` that says how the search of `file` differs.
 void check_same_search(const StoreIdentity& mine, const StoreIdentity& of, const std::string& file,

@@ -74,7 +74,7 @@ class Reader {
   Json out = Json::object();
   out["usd_per_gpu_hour"] = json_of_optional(prices.usd_per_gpu_hour);
   out["watts_per_gpu"] = json_of_optional(prices.watts_per_gpu);
-  out["pue"] = prices.pue;
+  out["pue"] = json_of_optional(prices.pue);
   out["usd_per_kwh"] = json_of_optional(prices.usd_per_kwh);
   return out;
 }
@@ -180,7 +180,7 @@ PlanRequest request_from(const StoredOptions& options, const std::string& file) 
   const JsonValue& prices = in.member("prices");
   out.prices.usd_per_gpu_hour = in.number(in.member(prices, "usd_per_gpu_hour"));
   out.prices.watts_per_gpu = in.number(in.member(prices, "watts_per_gpu"));
-  out.prices.pue = in.number(in.member(prices, "pue")).value_or(1);
+  out.prices.pue = in.number(in.member(prices, "pue"));
   out.prices.usd_per_kwh = in.number(in.member(prices, "usd_per_kwh"));
   out.calibration = in.text(in.member("calibration"));
   return out;
