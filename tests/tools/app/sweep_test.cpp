@@ -71,6 +71,29 @@ TEST_CASE("points that are impossible are points with a problem, and none at all
   CHECK_THROWS_AS((void)sweep(request_of({"parallel.tq=1,2"})), ConfigError);
 }
 
+// Weak scaling: the batch grows with the nodes.
+TEST_CASE("keys that go together are one axis") {
+  SweepRequest request = request_of({"nodes:global_batch=16,32:256,512", "overlap=none,all"});
+  std::vector<std::vector<std::string>> values;
+  request.on_point = [&](const SweepPoint& point) {
+    values.push_back(point.values);
+    const ParallelConfig& parallel = point.step.result->scenario.parallel;
+    CHECK(std::to_string(parallel.ranks() / 8) == point.values[0]);
+    CHECK(std::to_string(parallel.global_batch) == point.values[1]);
+  };
+  const SweepResult result = sweep(request);
+  CHECK(result.axes ==
+        std::vector<std::string>{"cluster.nodes", "parallel.global_batch", "parallel.overlap"});
+  CHECK(values == std::vector<std::vector<std::string>>{{"16", "256", "none"},
+                                                        {"16", "256", "all"},
+                                                        {"32", "512", "none"},
+                                                        {"32", "512", "all"}});
+  CHECK(error_of({"nodes:global_batch=8,16"}).find("values for 1") != std::string::npos);
+  CHECK(error_of({"nodes:global_batch=8,16:64"}).find("has 2 values") != std::string::npos);
+  CHECK(error_of({"nodes:global_batch=8,16:64,128", "cluster.nodes=1,2"}).find("varied twice") !=
+        std::string::npos);
+}
+
 TEST_CASE("axes that contradict each other or are too many are errors") {
   CHECK(error_of({}).find("expected an axis") != std::string::npos);
   CHECK(error_of({"tp=1,1"}).find("twice") != std::string::npos);

@@ -1,13 +1,18 @@
 #include "tools/app/plan/store/merge.hpp"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/plan/plan_figures.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
+#include "tools/lockstep/plot/figure_file.hpp"
 
 namespace lockstep::cli {
 
@@ -15,8 +20,22 @@ namespace {
 
 struct Options {
   MergeRequest merge;
+  std::vector<std::string> plots;
   OutputStyle style;
 };
+
+std::vector<FigureTarget> figures_of(const Options& given) {
+  std::vector<FigureTarget> out;
+  for (const std::string& text : given.plots) {
+    out.push_back(parse_figure_target(text, {plan_figure_kinds()}));
+    if (out.back().kind == "heatmap")
+      throw UsageError(
+          "--plot heatmap: stores do not keep what became of each tp and pp; `lockstep plan --plot "
+          "heatmap=FILE` draws it");
+  }
+  check_figure_targets(out);
+  return out;
+}
 
 }  // namespace
 
@@ -37,6 +56,11 @@ void add_merge(const Command& app) {
       *command, "--threads", 1, 1024,
       [&merge](auto n) { merge.threads = static_cast<std::size_t>(n); },
       "Number of threads; results do not depend on it (default: one for each core)");
+  command
+      ->add_option("--plot", given->plots,
+                   "Draw the front as `plan` does: front=FILE; FILE ends in .svg, .pdf or .png")
+      ->type_name("FIGURE=FILE")
+      ->allow_extra_args(false);
   add_format(*command, given->style);
   command->footer(
       "The result of all shards is that of the search in one piece. Shards are merged in any "
@@ -48,7 +72,11 @@ void add_merge(const Command& app) {
       "  lockstep merge shard-1.db shard-2.db --format csv");
   command->callback([given] {
     given->merge.tool_version = kVersion;
-    print(render(report_of(app::merge_stores(given->merge)), given->style));
+    const std::vector<FigureTarget> figures = figures_of(*given);
+    const PlanResult result = app::merge_stores(given->merge);
+    print(render(report_of(result), given->style));
+    for (const FigureTarget& target : figures)
+      write_figure(plan_figure(target.kind, result), target);
   });
 }
 

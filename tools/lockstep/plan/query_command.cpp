@@ -61,9 +61,10 @@ void run_and_print(const Options& given) {
 }  // namespace
 
 void add_query(const Command& app) {
-  const Command command = app.add_subcommand("query", "Read a store of `lockstep plan` with SQL");
+  const Command command =
+      app.add_subcommand("query", "Read a store of `lockstep plan` or `sweep` with SQL");
   const auto given = std::make_shared<Options>();
-  command->add_option("store", given->file, "Store of `lockstep plan --store` or `lockstep merge`")
+  command->add_option("store", given->file, "Store of `plan --store`, `sweep --store` or `merge`")
       ->type_name("FILE")
       ->required();
   command->add_option("sql", given->sql, "One SELECT of SQLite; the file is only read")
@@ -73,7 +74,9 @@ void add_query(const Command& app) {
   command->footer(
       "Tables: best_layouts (the result), simulated (every simulated layout: keys, bounds, times,\n"
       "metrics), dropped (layouts that need no simulation), rules (the certificate), axes (the\n"
-      "space), meta (space, search, versions), shards, shard_rules, progress.\n\n"
+      "space), meta (space, search, versions), shards, shard_rules, progress. A store of `sweep` "
+      "has\n"
+      "simulated (a row for each point) and meta.\n\n"
       "Examples:\n"
       "  lockstep query plan.db 'SELECT tp, pp, step_time_s FROM best_layouts'\n"
       "  lockstep query plan.db 'SELECT tp, min(step_time_s) FROM simulated WHERE fits GROUP BY "

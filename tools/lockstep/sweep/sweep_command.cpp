@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <string>
 
 #include "tools/app/sweep/sweep.hpp"
+#include "tools/app/sweep/sweep_store.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/options/format_option.hpp"
@@ -11,6 +13,7 @@
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/interrupt.hpp"
 #include "tools/lockstep/output/progress.hpp"
+#include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plan/plan_options.hpp"
 #include "tools/lockstep/run/run_options.hpp"
@@ -24,26 +27,52 @@ namespace {
 struct Options {
   SweepRequest sweep;
   RunOptions run;
+  SweepStoreRequest store;
   OutputStyle style;
 };
 
-void run_and_print(Options& given) {
+/// Rows of a store have the columns of tables, in all formats.
+std::unique_ptr<SweepStore> store_of(Options& given, const Command& command) {
+  SweepStoreRequest& store = given.store;
+  if (store.file.empty()) {
+    if (store.resume) throw UsageError("--resume: expected --store FILE, the sweep to continue");
+    return nullptr;
+  }
+  if (!given.run.append.empty())
+    throw UsageError("--append: --store keeps the rows; `lockstep query FILE SQL` prints them");
+  store.tool_version = kVersion;
+  store.asked = fmt::format("{}", fmt::join(command.given_words({"--store", "--resume", "--threads",
+                                                                 "--format", "--wide", "--color"}),
+                                            " "));
+  const SweepGrid grid = grid_of(given.sweep);
+  auto out = std::make_unique<SweepStore>(store, grid.axes, grid.points, grid.hash);
+  given.sweep.known = out->known();
+  return out;
+}
+
+void run_and_print(Options& given, const Command& command) {
   SweepRequest& request = given.sweep;
   request.step = step_request_of(given.run);
   if (!given.run.append.empty()) check_writable(given.run.append);
-  const bool table = given.style.is_table() || given.style.format == Format::md;
+  const std::unique_ptr<SweepStore> store = store_of(given, command);
+  const bool table = given.style.is_table() || given.style.format == Format::md || store;
   SweepRows rows{given.run, table};
   SweepRows data{given.run, false};
   const bool appends = !given.run.append.empty();
   request.on_point = [&](const SweepPoint& point) {
     rows.add(point);
     if (appends) data.add(point);
+    if (store) store->add(point);
+  };
+  request.on_batch = [&store] {
+    if (store) store->end_batch();
   };
   request.on_progress = progress_line("sweep", "fewer values of --vary take less");
   const InterruptGuard interrupt;
   request.stop = [] { return was_interrupted(); };
   const SweepResult result = app::sweep(request);
   request.on_progress = {};
+  if (store) store->finish();
   if (appends) append_rows(given.run.append, data.report(result));
   print(render(rows.report(result), given.style));
   if (was_interrupted()) throw Interrupted();
@@ -71,6 +100,13 @@ void add_sweep(const Command& app) {
       ->add_option("--append", given->run.append,
                    "Append the rows to a CSV file, with a header if the file is new")
       ->type_name("FILE");
+  command
+      ->add_option("--store", given->store.file,
+                   "SQLite file that takes the rows (see `lockstep query`); rows then have the "
+                   "columns of tables in every format")
+      ->type_name("FILE");
+  command->add_flag("--resume", given->store.resume,
+                    "Continue the sweep of --store, or begin it: no point is simulated twice");
   add_format(*command, given->style);
   command->footer(
       "A point is what `lockstep run` with --set of its values simulates; dp follows from the "
@@ -82,7 +118,7 @@ void add_sweep(const Command& app) {
       "  lockstep sweep llama3-70b-dgx-h100 --vary cluster.nodes=8..32*2 --vary parallel.tp=4,8\n"
       "  lockstep sweep --model llama3-8b --cluster dgx-h100 --nodes 2 --global-batch 64 --fix "
       "zero=1 --vary micro_batch=1..4*2 --format csv");
-  command->callback([given] { run_and_print(*given); });
+  command->callback([given, command] { run_and_print(*given, command); });
 }
 
 }  // namespace lockstep::cli

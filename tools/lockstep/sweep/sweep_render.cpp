@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "tools/app/json.hpp"
@@ -58,47 +60,24 @@ const Scenario* scenario_of(const VariantResult& step) {
   return step.shortfall ? step.shortfall->scenario.get() : nullptr;
 }
 
-std::string state_of(const VariantResult& step) {
-  if (step.result) return std::string{to_string(step.result->memory.fit())};
-  if (step.shortfall) return "does not fit";
-  return "impossible: " + step.problem;
-}
-
-void add_times(const TrainingStepResult& result, std::vector<Cell>& out) {
-  const Throughput& speed = result.throughput;
-  const Breakdown& busiest = result.summary.busiest;
-  const double step = speed.step_s;
-  out.push_back(shown(step, step < 0.1 ? "{:.4g}" : "{:.3f}"));
-  out.push_back(speed.tokens_per_s ? shown(*speed.tokens_per_s, "{:.0f}") : Cell{});
-  const auto mfu = speed.mfu();
-  out.push_back(mfu ? Cell{*mfu, fmt::format("{:.1f}", 100 * *mfu)} : Cell{});
-  for (const Duration part : {busiest.exposed_total(), busiest.bubble}) {
-    const double share = step > 0 ? part.seconds() / step : 0;
-    out.emplace_back(share, fmt::format("{:.1f}", 100 * share));
-  }
-}
-
 }  // namespace
 
-std::vector<Cell> SweepRows::table_cells(const SweepPoint& point) {
-  const RankMemory* memory = memory_of(point.step);
-  if (memory == nullptr) return {};
-  std::vector<Cell> out{Cell{std::int64_t{scenario_of(point.step)->parallel.dp}}};
-  if (point.step.result) {
-    add_times(*point.step.result, out);
-  } else {
-    out.resize(out.size() + 5);
-  }
-  const Bytes needed = memory->needed();
-  out.emplace_back(needed.count(),
-                   fmt::format("{:.2f}", static_cast<double>(needed.count()) / kGib));
-  if (memory->capacity) {
-    const std::int64_t margin = memory->capacity->count() - needed.count();
-    out.emplace_back(margin, fmt::format("{:.2f}", static_cast<double>(margin) / kGib));
-  } else {
-    out.emplace_back();
-  }
-  return out;
+std::vector<Cell> SweepRows::table_cells(const SweepRow& row) {
+  const auto percent = [](const std::optional<double>& share) {
+    return share ? Cell{*share, fmt::format("{:.1f}", 100 * *share)} : Cell{};
+  };
+  const auto gib = [](const std::optional<std::int64_t>& bytes) {
+    return bytes ? Cell{*bytes, fmt::format("{:.2f}", static_cast<double>(*bytes) / kGib)} : Cell{};
+  };
+  if (!row.dp && !row.memory) return {};
+  return {row.dp ? Cell{*row.dp} : Cell{},
+          row.step_s ? shown(*row.step_s, *row.step_s < 0.1 ? "{:.4g}" : "{:.3f}") : Cell{},
+          row.tokens_per_s ? shown(*row.tokens_per_s, "{:.0f}") : Cell{},
+          percent(row.mfu),
+          percent(row.exposed),
+          percent(row.bubble),
+          gib(row.memory),
+          gib(row.margin)};
 }
 
 std::vector<Cell> SweepRows::data_cells(const SweepPoint& point) {
@@ -117,9 +96,9 @@ void SweepRows::add(const SweepPoint& point) {
   std::vector<Cell> axes;
   for (const std::string& value : point.values) axes.push_back(axis_cell(value));
   axes_.push_back(std::move(axes));
-  cells_.push_back(table_ ? table_cells(point) : data_cells(point));
-  states_.push_back(state_of(point.step));
-  fingerprint_.add(point.step.result ? point.step.result->summary.step.ps() : std::int64_t{0});
+  cells_.push_back(table_ ? table_cells(point.row) : data_cells(point));
+  states_.push_back(point.row.state);
+  fingerprint_.add(point.row.step_ps.value_or(0));
 }
 
 Report SweepRows::report(const SweepResult& result) {

@@ -20,7 +20,7 @@ class SweepRows {
 
  private:
   [[nodiscard]] std::vector<Cell> data_cells(const SweepPoint& point);
-  [[nodiscard]] static std::vector<Cell> table_cells(const SweepPoint& point);
+  [[nodiscard]] static std::vector<Cell> table_cells(const SweepRow& row);
 
   const RunOptions& options_;
   bool table_;

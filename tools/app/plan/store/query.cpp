@@ -6,7 +6,7 @@ namespace lockstep::app {
 
 DatabaseRows query_store(const std::string& file, const std::string& sql) {
   Database database{file, Database::Mode::read, ""};
-  check_store(database, "");
+  check_store(database, "", "");
   return database.read(sql, "sql");
 }
 

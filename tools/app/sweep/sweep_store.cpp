@@ -1,0 +1,171 @@
+#include "tools/app/sweep/sweep_store.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <variant>
+
+#include "tools/app/errors.hpp"
+#include "tools/app/plan/store/store.hpp"
+#include "tools/app/write_file.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+constexpr std::array kColumns{"dp",
+                              "step_time_s",
+                              "step_time_ps",
+                              "tokens_per_s",
+                              "mfu_fraction",
+                              "exposed_fraction",
+                              "bubble_fraction",
+                              "peak_memory_bytes",
+                              "memory_margin_bytes",
+                              "state",
+                              "outcome"};
+constexpr std::array<std::string_view, 3> kOutcomes{"simulated", "does not fit", "impossible"};
+constexpr const char* kPlace = "store";
+
+template <class T>
+[[nodiscard]] DatabaseValue value_of(const std::optional<T>& value) {
+  return value ? DatabaseValue{*value} : DatabaseValue{};
+}
+
+/// None for NULL. Errors: RequestError for a value of another type.
+template <class T>
+[[nodiscard]] std::optional<T> read(const DatabaseValue& value, const std::string& file) {
+  if (std::holds_alternative<std::monostate>(value)) return std::nullopt;
+  if (const T* out = std::get_if<T>(&value)) return *out;
+  throw RequestError(kPlace, fmt::format("{} is damaged: a value has the wrong type", file));
+}
+
+/// Whole numbers are numbers.
+[[nodiscard]] DatabaseValue axis_value(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc{} && end == text.data() + text.size()) return number;
+  return text;
+}
+
+[[nodiscard]] DatabaseRow cells_of(const SweepRow& row) {
+  return {value_of(row.dp),
+          value_of(row.step_s),
+          value_of(row.step_ps),
+          value_of(row.tokens_per_s),
+          value_of(row.mfu),
+          value_of(row.exposed),
+          value_of(row.bubble),
+          value_of(row.memory),
+          value_of(row.margin),
+          row.state,
+          std::string{kOutcomes[static_cast<std::size_t>(row.outcome)]}};
+}
+
+}  // namespace
+
+SweepStore::SweepStore(const SweepStoreRequest& request, const std::vector<std::string>& axes,
+                       std::uint64_t points, const std::string& hash)
+    : axes_{axes} {
+  const bool exists = std::filesystem::exists(request.file);
+  if (exists && !request.resume)
+    throw RequestError(kPlace, fmt::format("{} exists; --resume continues it", request.file));
+  if (!exists) check_writable(request.file);
+  insert_ = fmt::format(
+      "INSERT OR IGNORE INTO simulated VALUES ({})",
+      fmt::join(std::vector<std::string>(1 + axes_.size() + kColumns.size(), "?"), ", "));
+  database_ = std::make_unique<Database>(
+      request.file, exists ? Database::Mode::write : Database::Mode::create, kPlace);
+  const auto tables = database_->query("SELECT count(*) FROM sqlite_master");
+  // A run that was ended before its first batch leaves a database without tables.
+  if (exists && std::get<std::int64_t>(tables.rows[0][0]) > 0) {
+    resume(request, hash);
+  } else {
+    create(request, points, hash);
+  }
+}
+
+void SweepStore::create(const SweepStoreRequest& request, std::uint64_t points,
+                        const std::string& hash) {
+  std::string columns;
+  for (const std::string& key : axes_) columns += ", " + sql_name(key);
+  database_->run(
+      fmt::format("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN IMMEDIATE;"
+                  "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
+                  "CREATE TABLE simulated (\"index\" INTEGER PRIMARY KEY{}, {});",
+                  columns, fmt::join(kColumns, ", ")));
+  const auto meta = [&](const char* key, const std::string& value) {
+    database_->insert("INSERT INTO meta VALUES (?, ?)", {std::string{key}, value});
+  };
+  meta("schema_version", std::to_string(kStoreVersion));
+  meta("kind", "sweep");
+  meta("tool_version", request.tool_version);
+  meta("scenario_hash", hash);
+  meta("sweep", request.asked);
+  meta("points", std::to_string(points));
+  database_->run("COMMIT");
+}
+
+void SweepStore::resume(const SweepStoreRequest& request, const std::string& hash) {
+  database_->check();
+  check_store(*database_, kPlace, "sweep");
+  check("tool_version", request.tool_version, "version");
+  check("sweep", request.asked, "sweep");
+  check("scenario_hash", hash, "scenario");
+  database_->run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL");
+  read_known();
+}
+
+void SweepStore::check(const std::string& key, const std::string& mine, const char* what) {
+  const auto found = database_->query("SELECT value FROM meta WHERE key = ?", {key});
+  const std::string other =
+      found.rows.empty() ? "nothing"
+                         : read<std::string>(found.rows[0][0], database_->path()).value_or("");
+  if (other == mine) return;
+  throw RequestError(kPlace, fmt::format("{} is a store of another {}: \"{}\" instead of \"{}\"",
+                                         database_->path(), what, other, mine));
+}
+
+void SweepStore::read_known() {
+  const std::string& file = database_->path();
+  const auto rows = database_->query(
+      fmt::format("SELECT \"index\", {} FROM simulated", fmt::join(kColumns, ", ")));
+  for (const DatabaseRow& cells : rows.rows) {
+    const auto whole = [&](std::size_t i) { return read<std::int64_t>(cells[i], file); };
+    const auto real = [&](std::size_t i) { return read<double>(cells[i], file); };
+    SweepRow row{
+        whole(1), real(2), whole(3), real(4),  real(5),
+        real(6),  real(7), whole(8), whole(9), read<std::string>(cells[10], file).value_or("")};
+    const std::string outcome = read<std::string>(cells[11], file).value_or("");
+    for (std::size_t i = 0; i < kOutcomes.size(); ++i)
+      if (outcome == kOutcomes[i]) row.outcome = static_cast<SweepOutcome>(i);
+    known_.emplace(static_cast<std::uint64_t>(whole(0).value_or(0)), std::move(row));
+  }
+}
+
+void SweepStore::add(const SweepPoint& point) {
+  if (known_.contains(point.index)) return;
+  if (!in_batch_) database_->run("BEGIN IMMEDIATE");
+  in_batch_ = true;
+  DatabaseRow row{static_cast<std::int64_t>(point.index)};
+  for (const std::string& value : point.values) row.push_back(axis_value(value));
+  for (DatabaseValue& value : cells_of(point.row)) row.push_back(std::move(value));
+  database_->insert(insert_, row);
+}
+
+void SweepStore::end_batch() {
+  if (!in_batch_) return;
+  database_->run("COMMIT");
+  in_batch_ = false;
+}
+
+void SweepStore::finish() {
+  end_batch();
+  database_->run("PRAGMA journal_mode=DELETE");  // one file, that is read from anywhere
+}
+
+}  // namespace lockstep::app
