@@ -33,7 +33,8 @@ describe() {
 {
   printf '# Commands\n\nThe `--help` of every command, written by `tools/refresh_reference.sh`.\n'
   describe
-} >"$folder/commands.md"
+} >"$folder/commands.md.new"  # kept only if every command could be asked
+mv "$folder/commands.md.new" "$folder/commands.md"
 
 # Columns and concepts, as `lockstep help` explains them.
 if words=$("$lockstep" help --format md 2>/dev/null); then
