@@ -71,16 +71,8 @@ std::vector<std::string_view> names_with(std::string_view part,
 /// The end of a sentence that refused `word`.
 std::string suggestion(std::string_view word, const std::vector<std::string_view>& names,
                        std::string_view introduction) {
-  if (const auto near = did_you_mean(word, names)) {
-    return fmt::format("; did you mean {}?", in_quotes(*near));
-  }
-  if (names.empty()) return "";
-  const std::vector<std::string_view> family = family_of(word, names);
-  if (!family.empty() && family.size() < names.size())
-    return fmt::format("; nearest: {}", listed(family));
-  const std::vector<std::string_view> containing = names_with(word, names);
-  if (containing.size() == 1) return fmt::format("; did you mean {}?", in_quotes(containing[0]));
-  if (!containing.empty()) return fmt::format("; nearest: {}", listed(containing));
+  const std::string nearest = nearest_names(word, names);
+  if (!nearest.empty() || names.empty()) return nearest;
   return fmt::format("; {} {}", introduction, listed(names));
 }
 
@@ -170,6 +162,17 @@ std::string complain_of_quantity(const QuantityWords& words, const JsonValue& go
   const std::string complaint = expected_but_got(words.expected, got);
   const auto* text = got.get_if<std::string>();
   return text == nullptr ? complaint : complaint + fault_of_quantity(words, *text);
+}
+
+std::string nearest_names(std::string_view word, const std::vector<std::string_view>& names) {
+  if (const auto near = did_you_mean(word, names))
+    return fmt::format("; did you mean {}?", in_quotes(*near));
+  const std::vector<std::string_view> family = family_of(word, names);
+  if (!family.empty() && family.size() < names.size())
+    return fmt::format("; nearest: {}", listed(family));
+  const std::vector<std::string_view> containing = names_with(word, names);
+  if (containing.size() == 1) return fmt::format("; did you mean {}?", in_quotes(containing[0]));
+  return containing.empty() ? "" : fmt::format("; nearest: {}", listed(containing));
 }
 
 std::string complain_of_name(std::string_view noun, std::string_view name,

@@ -33,6 +33,10 @@ struct QuantityWords {
 /// Why a value is not such a quantity; names a missing or wrong unit.
 [[nodiscard]] std::string complain_of_quantity(const QuantityWords& words, const JsonValue& got);
 
+/// `; did you mean "ring"?` or `; nearest: ...`; empty if no name is near.
+[[nodiscard]] std::string nearest_names(std::string_view word,
+                                        const std::vector<std::string_view>& names);
+
 /// `no all-reduce named "rng"; did you mean "ring"?`, or the valid names.
 [[nodiscard]] std::string complain_of_name(std::string_view noun, std::string_view name,
                                            const std::vector<std::string_view>& names);

@@ -188,15 +188,29 @@ void Overlay::apply(const std::string& assignment, JsonValue& root) {
   patches_.push_back({patched.empty() ? pointer : patched, file});
 }
 
+std::string Overlay::override_of(const std::string& pointer) const {
+  std::string out;
+  for (const Patch& patch : patches_) {  // the last one that covers it
+    const bool covers =
+        pointer.starts_with(patch.pointer) &&
+        (pointer.size() == patch.pointer.size() || pointer[patch.pointer.size()] == '/');
+    if (covers) out = patch.file;
+  }
+  return out;
+}
+
 ConfigError Overlay::attributed(const ConfigError& error) const {
   std::vector<Problem> problems = error.problems();
   for (Problem& problem : problems) {
-    for (const Patch& patch : patches_) {  // the last one that covers it
-      const bool covers = problem.pointer.rfind(patch.pointer, 0) == 0 &&
-                          (problem.pointer.size() == patch.pointer.size() ||
-                           problem.pointer[patch.pointer.size()] == '/');
-      if (covers) problem.file = patch.file;
-    }
+    std::string place = override_of(problem.pointer);
+    // Of the factors of a product the changed one is at fault.
+    if (place.empty() && problem.message.starts_with("dp * pp * cp * tp = "))
+      for (const char* factor : {"/parallel/tp", "/parallel/pp", "/parallel/cp", "/cluster/nodes",
+                                 "/cluster/ranks", "/cluster/gpus"})
+        if (place.empty()) place = override_of(factor);
+    if (place.empty()) continue;
+    problem.file = std::move(place);
+    problem.at = {};
   }
   return {std::move(problems), error.total()};
 }

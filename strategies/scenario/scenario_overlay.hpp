@@ -28,6 +28,9 @@ class Overlay {
     std::string pointer;  // of the value
     std::string file;     // "--set parallel.tp=4"
   };
+  /// The last override of a value; empty if there is none.
+  [[nodiscard]] std::string override_of(const std::string& pointer) const;
+
   std::vector<Patch> patches_{};
 };
 

@@ -119,8 +119,8 @@ TEST_CASE("a key or a name that there is not is refused with the nearest that th
        {"\"host\"", "\"hots\"",
         "3:13: error: /device: no device named \"hots\"; did you mean \"host\"?"},
        {"\"host\"", "\"../clusters/star\"",
-        "3:13: error: /device: no device named \"../clusters/star\"; `lockstep list devices` names "
-        "them"},
+        "3:13: error: /device: no device named \"../clusters/star\"; `lockstep list devices` shows "
+        "all 15"},
        {"\"ranks\"", "\"name\"",
         "8:3: error: /name: the key \"name\" was given before, at line 2, "
         "column 3"}});

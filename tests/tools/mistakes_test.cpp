@@ -46,13 +46,59 @@ TEST_CASE("an override is refused where it was written, with the values that it 
         "write \"dp_gradients\", \"dp_parameters\" or both"},
        // 64 GPUs with dp 2, tp 4 and pp 4: 64 / 32 = 2 is left for cp, whose divisors with
        // another dp are those of 64 / 16 = 4.
-       {run + "parallel.cp=3", "but the cluster has 64 GPUs; cp may be 1, 2, 4\n"},
+       {run + "parallel.cp=3",
+        "--set parallel.cp=3: error: /parallel/dp: dp * pp * cp * tp = 2 * 4 * 3 * 4 = 96, but the "
+        "cluster has 64 GPUs; cp may be 1, 2, 4\n"},
+       {run + "cluster.nodes=7", "--set cluster.nodes=7: error: /parallel/dp: dp * pp * cp * tp"},
        {run + "model.sequence=8192",
         "--set model.sequence=8192: error: /model/sequence: unknown key \"sequence\"; did you mean "
         "\"seq\"?"},
        {run + "model.attention=standard",
         "--set model.attention=standard: error: /model/attention: no attention named"},
        {run + "tokens=15X", "/tokens: expected a count from 1 to 1e+18"}});
+}
+
+TEST_CASE("a name that is near to none of many is answered with the command that lists them") {
+  check_refused(
+      {{"list models foo", "no model named \"foo\"; `lockstep list models` shows all "},
+       {"list stacks foo",
+        "no software stack named \"foo\"; `lockstep list stacks` shows all 11\n"},
+       {"run foo", "no scenario named \"foo\"; `lockstep list scenarios` shows all "},
+       {"run llama3-70b --set model=foo", "`lockstep list models` shows all "},
+       {"run llama3-70b --set cluster.file=foo", "`lockstep list clusters` shows all 19\n"},
+       {"run llama3-70b --set stack=foo", "`lockstep list stacks` shows all 11\n"},
+       {"run llama3-70b --set stack=megtron", "; did you mean \"megatron\"?"},
+       {"run deepseek-v3",
+        "\"deepseek-v3\" is a model: `lockstep plan --model deepseek-v3 --cluster NAME`"}});
+}
+
+TEST_CASE("problems of a search are placed at the option that was written") {
+  const std::string plan = "plan --model llama3-8b --cluster dgx-h100 ";
+  check_refused(
+      {{"plan --model foo --cluster dgx-h100", "--model foo: error: /model/file: no model"},
+       {"plan --model llama3-8b --cluster foo", "--cluster foo: error: /cluster/file: no"},
+       {plan + "--stack foo", "--stack: error: /stack: no software stack"},
+       {plan + "--fix stack=foo", "--fix stack=foo: error: /stack: no software stack"},
+       {plan + "--vary foo=1", "--vary foo=1: error: /foo: unknown key"},
+       {plan + "--set stack=foo", "--set stack=foo: error: /stack: no software stack"},
+       {"sweep llama3-70b --vary parallel.foo=1",
+        "--vary parallel.foo=1: error: /parallel/foo: unknown key"}});
+}
+
+TEST_CASE("a root beyond the ranks is refused by every command that takes one") {
+  for (const std::string command :
+       {"collective broadcast --ranks 4", "collective broadcast,reduce --algorithm all --ranks 4",
+        "collective broadcast --ranks 4 --crossover -e 1K", "verify collective broadcast --ranks 4",
+        "explain broadcast --ranks 4 --algorithm flat",
+        "schedule export broadcast --ranks 4 --algorithm flat"})
+    check_refused({{command + " --root 9", "--root: expected a rank from 0 to 3, got 9\n"}});
+  check_refused({{"complexity broadcast --ranks 2..8 --root 5",
+                  "--root: expected a rank from 0 to 1, got 5\n"}});
+}
+
+TEST_CASE("slowing many ranks is answered with the option for it") {
+  check_refused({{"run llama3-70b --set-rank all compute=0.95",
+                  "got \"all\"; several ranks are slowed by --gpu-speed all=0.95 or 0..63=0.9\n"}});
 }
 
 TEST_CASE("a mistyped name, key or number is answered with the one that is near") {

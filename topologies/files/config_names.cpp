@@ -15,6 +15,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kShortestBeginning = 3;  // characters
+constexpr std::size_t kFewNames = 8;           // all are listed
 
 bool begins(std::string_view name, std::string_view beginning) {
   return name.substr(0, beginning.size()) == beginning;
@@ -77,11 +78,17 @@ std::string ConfigNames::complaint(std::string_view noun, std::string_view name)
     return fmt::format("{} {} is ambiguous: {}", noun, in_quotes(name),
                        fmt::join(candidates, ", "));
   std::vector<std::string_view> names(ids_.begin(), ids_.end());
-  const std::string complaint = complain_of_name(noun, name, names);
+  const std::string near_ids = nearest_names(name, names);
   for (const Alias& alias : aliases_) names.push_back(alias.name);
   // Aliases are near enough to be meant, but not listed next to their ids.
-  const std::string with_aliases = complain_of_name(noun, name, names);
-  return with_aliases.find("did you mean") != std::string::npos ? with_aliases : complaint;
+  const std::string near = nearest_names(name, names);
+  const std::string refusal = fmt::format("no {} named {}", noun, in_quotes(name));
+  if (near.find("did you mean") != std::string::npos) return refusal + near;
+  if (!near_ids.empty()) return refusal + near_ids;
+  if (ids_.size() > kFewNames)
+    return refusal + fmt::format("; `lockstep list {}` shows all {}", folder_.filename().string(),
+                                 ids_.size());
+  return complain_of_name(noun, name, {ids_.begin(), ids_.end()});
 }
 
 std::vector<std::string> ConfigNames::aliases_of(std::string_view id) const {

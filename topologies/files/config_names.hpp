@@ -24,7 +24,7 @@ class ConfigNames {
   /// known(), else the only id with this prefix.
   [[nodiscard]] std::optional<std::string> meant(std::string_view name) const;
   /// Why `name` is unknown: `no device named "h10O"; did you mean "h100"?`, or the candidates of an
-  /// ambiguous prefix.
+  /// ambiguous prefix; of many names the command that lists them.
   [[nodiscard]] std::string complaint(std::string_view noun, std::string_view name) const;
 
   [[nodiscard]] const std::vector<std::string>& ids() const { return ids_; }

@@ -29,7 +29,7 @@ RunKind run_kind_of(const Scenario& scenario) {
   out.stack = scenario.stack;
   if (scenario.sustained) out.stack = "sustained rate";
   out.gpu = scenario.cluster.device.id;
-  out.model = "no transformer";
+  out.model = "other than a transformer";
   if (const auto* transformer = scenario.model.transformer()) {
     out.model = transformer->experts ? "mixture of experts" : "transformer";
     out.sequence = transformer->sequence;

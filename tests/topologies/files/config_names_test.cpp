@@ -62,6 +62,21 @@ TEST_CASE("a beginning of several names is ambiguous, one of two characters is n
   CHECK(devices.complaint("device", "h10O") == "no device named \"h10O\"; did you mean \"h100\"?");
 }
 
+TEST_CASE("frameworks are names of the stack that describes them") {
+  const ConfigNames stacks{kConfigs, "stacks"};
+  // "Megatron-Core with Transformer Engine", the default stack of transformers in 16 and 8 bits.
+  for (const char* name : {"megatron", "megatron-core", "megatron-lm", "te", "nemo"})
+    CHECK(stacks.meant(name) == "transformer-engine");
+  CHECK(stacks.meant("torchtitan") == "fsdp2");
+}
+
+TEST_CASE("of many names the command that lists them is named") {
+  const ConfigNames models{kConfigs, "models"};
+  CHECK(models.complaint("model", "foo") ==
+        "no model named \"foo\"; `lockstep list models` shows all " +
+            std::to_string(models.ids().size()));
+}
+
 TEST_CASE("every alias that ships stands for a file that ships, and is no file itself") {
   for (const char* folder : {"devices", "clusters", "models", "scenarios", "stacks"}) {
     CAPTURE(folder);

@@ -11,6 +11,7 @@
 #include "sim/execute/schedule/no_content.hpp"
 #include "sim/schedule/message_depth.hpp"
 #include "sim/symmetry/folded_depth.hpp"
+#include "tools/app/collective/setup/root.hpp"
 #include "tools/app/fingerprint.hpp"
 
 namespace lockstep::app {
@@ -114,6 +115,7 @@ std::vector<std::string> CollectiveRunner::problems(const Candidate& candidate) 
                         candidate.import->ranks, setup_.ranks())};
   }
   const CollectiveAlgorithm& row = *candidate.spec.algorithm;
+  check_root(row.collective, options_.root, setup_.ranks());
   const AlgorithmInput input = setup_.input(candidate.spec.arguments, options_.root, 1_MiB);
   std::vector<std::string> out = validate(row, input);
   if (!out.empty()) return out;

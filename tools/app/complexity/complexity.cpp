@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/app/collective/setup/root.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/explain/explain_stage.hpp"
 #include "tools/app/explain/traffic_count.hpp"
@@ -46,6 +47,8 @@ class Measurer {
   /// The smaller half in increasing order: from these the time of the others is estimated. Of the
   /// others the largest first, so that no thread is left with one in the end.
   void list_jobs() {
+    for (const AlgorithmSpec& spec : request_.algorithms)
+      check_root(spec.algorithm->collective, request_.root, std::ranges::min(request_.ranks));
     std::vector<int> ranks = request_.ranks;
     std::reverse(ranks.begin() + static_cast<std::ptrdiff_t>(ranks.size() / 2), ranks.end());
     for (const int n : ranks)

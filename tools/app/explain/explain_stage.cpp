@@ -10,6 +10,7 @@
 #include "strategies/collectives/placement/chunk_search.hpp"
 #include "strategies/collectives/registry/registry.hpp"
 #include "tools/app/collective/setup/replay_limit.hpp"
+#include "tools/app/collective/setup/root.hpp"
 #include "tools/app/errors.hpp"
 
 namespace lockstep::app {
@@ -53,6 +54,7 @@ AlgorithmInput input_of(const StageRequest& request, const CollectiveSetup& setu
 }
 
 void refuse_problems(const StageRequest& request, const AlgorithmInput& input) {
+  check_root(row_of(request).collective, input.root, input.n);
   std::vector<RequestProblem> problems;
   for (const std::string& problem : validate(row_of(request), input))
     problems.push_back({"algorithm " + request.spec.text(), problem});

@@ -30,15 +30,6 @@ bool is_path(const std::string& name) {
          (!name.empty() && fs::exists(name, ignored));
 }
 
-/// The complaint, with the command that lists the names instead of all of them.
-std::string no_such(const ConfigNames& names, const std::string& noun, const std::string& name) {
-  const std::string text = names.complaint(noun, name);
-  const std::size_t list = text.find("; there are ");
-  return list == std::string::npos
-             ? text
-             : text.substr(0, list) + "; `lockstep list " + noun + "s` names them";
-}
-
 }  // namespace
 
 /// A name without a slash or ".json" is that of a shipped cluster or scenario, unless there is such
@@ -50,7 +41,7 @@ std::string ClusterRequest::path() const {
   const ConfigNames scenarios{config_folder(), "scenarios"};
   if (const auto id = scenarios.known(cluster)) return scenarios.file_of(*id).string();
   if (const auto id = clusters.meant(cluster)) return clusters.file_of(*id).string();
-  throw RequestError("cluster", no_such(clusters, "cluster", cluster));
+  throw RequestError("cluster", clusters.complaint("cluster", cluster));
 }
 
 namespace {
@@ -87,7 +78,7 @@ std::optional<Device> read_device_of(const JsonDocument& document, Problems& pro
     return std::nullopt;
   }
   problems.note(value != nullptr ? value->at : document.root.at, "/device",
-                no_such(shipped, "device", id));
+                shipped.complaint("device", id));
   return std::nullopt;
 }
 
@@ -205,7 +196,7 @@ LoadedCluster cluster_of_scenario(const std::string& file) {
 Device find_device(const std::string& field, const std::string& id) {
   const ConfigNames names{config_folder(), "devices"};
   const auto meant = names.meant(id);
-  if (!meant) throw RequestError(field, no_such(names, "device", id));
+  if (!meant) throw RequestError(field, names.complaint("device", id));
   return load_device(names.file_of(*meant));
 }
 

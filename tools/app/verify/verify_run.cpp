@@ -9,6 +9,7 @@
 #include "sim/execute/schedule_checks/resources.hpp"
 #include "sim/execute/schedule_checks/verify.hpp"
 #include "strategies/collectives/sizing.hpp"
+#include "tools/app/collective/setup/root.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/parallel.hpp"
@@ -58,7 +59,10 @@ class Subjects {
  private:
   [[nodiscard]] std::vector<int> roots(Collective collective, int n) const {
     if (!has_root(collective)) return {0};
-    if (!request_.every_root) return {request_.root};
+    if (!request_.every_root) {
+      check_root(collective, request_.root, n);
+      return {request_.root};
+    }
     std::vector<int> all(static_cast<std::size_t>(n));
     for (int root = 0; root < n; ++root) all[static_cast<std::size_t>(root)] = root;
     return all;

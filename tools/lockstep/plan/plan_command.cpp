@@ -11,6 +11,7 @@
 #include "tools/lockstep/output/interrupt.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/plan/as_written.hpp"
 #include "tools/lockstep/plan/plan_emit.hpp"
 #include "tools/lockstep/plan/plan_figures.hpp"
 #include "tools/lockstep/plan/plan_jobs.hpp"
@@ -207,6 +208,18 @@ void run_and_print(Options& given, const std::optional<LaunchFramework>& emit) {
   if (was_interrupted()) throw Interrupted();
 }
 
+void run(Options& given, const Command& command) {
+  std::optional<EmitTarget> emit;
+  if (!given.emit.empty()) emit = emit_target(given.emit);
+  const JobEngine* engine = emit ? std::get_if<JobEngine>(&*emit) : nullptr;
+  check_store(given, engine != nullptr);
+  if (engine != nullptr) {
+    print(job_script_of(command, *engine, {given.plan.space, given.store, given.shards}));
+    return;
+  }
+  run_and_print(given, emit ? std::optional{std::get<LaunchFramework>(*emit)} : std::nullopt);
+}
+
 }  // namespace
 
 void add_plan(const Command& app) {
@@ -247,15 +260,11 @@ void add_plan(const Command& app) {
       "  lockstep plan llama7b-256 --fix overlap=none --emit slurm --shards 100\n"
       "  lockstep plan llama7b-256 --fix overlap=none --fix zero=1 --explain tp=8,pp=4");
   command->callback([given, command] {
-    std::optional<EmitTarget> emit;
-    if (!given->emit.empty()) emit = emit_target(given->emit);
-    const JobEngine* engine = emit ? std::get_if<JobEngine>(&*emit) : nullptr;
-    check_store(*given, engine != nullptr);
-    if (engine != nullptr) {
-      print(job_script_of(command, *engine, {given->plan.space, given->store, given->shards}));
-      return;
+    try {
+      run(*given, command);
+    } catch (const ConfigError& error) {
+      throw as_written(error, given->plan.space);
     }
-    run_and_print(*given, emit ? std::optional{std::get<LaunchFramework>(*emit)} : std::nullopt);
   });
 }
 

@@ -88,8 +88,9 @@ std::string layout_line(const Scenario& scenario) {
 std::string mfu_text(const Throughput& speed) {
   const auto mfu = speed.mfu();
   if (!mfu) return "";
+  const bool halves = speed.convention.causal && speed.tokens_per_s;  // models without attention
   std::string out = fmt::format("   MFU {} ({} peak{}", percent_text(*mfu), speed.precision,
-                                speed.convention.causal ? ", causal attention halved" : "");
+                                halves ? ", causal attention halved" : "");
   if (const auto wide = speed.bf16_mfu())
     out += fmt::format("; {} of the bf16 peak", percent_text(*wide));
   return out + ")";

@@ -21,7 +21,10 @@ int rank_of(const std::string& text) {
   int rank = -1;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
   if (error != std::errc{} || stop != text.data() + text.size() || rank < 0)
-    throw UsageError(fmt::format("--set-rank: expected a rank such as 17, got \"{}\"", text));
+    throw UsageError(
+        fmt::format("--set-rank: expected a rank such as 17, got \"{}\"; several ranks are slowed "
+                    "by --gpu-speed all=0.95 or 0..63=0.9",
+                    text));
   return rank;
 }
 

@@ -15,6 +15,7 @@
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/plan/as_written.hpp"
 #include "tools/lockstep/plan/plan_options.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/run_render.hpp"
@@ -118,7 +119,13 @@ void add_sweep(const Command& app) {
       "  lockstep sweep llama3-70b-dgx-h100 --vary cluster.nodes=8..32*2 --vary parallel.tp=4,8\n"
       "  lockstep sweep --model llama3-8b --cluster dgx-h100 --nodes 2 --global-batch 64 --fix "
       "zero=1 --vary micro_batch=1..4*2 --format csv");
-  command->callback([given, command] { run_and_print(*given, command); });
+  command->callback([given, command] {
+    try {
+      run_and_print(*given, command);
+    } catch (const ConfigError& error) {
+      throw as_written(error, given->sweep.space);
+    }
+  });
 }
 
 }  // namespace lockstep::cli

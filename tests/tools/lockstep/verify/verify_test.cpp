@@ -201,7 +201,8 @@ TEST_CASE("what cannot be verified is refused before anything is") {
   for (const std::string ranks : {"0", "4..2", "x", "2,,3", "1..", "70000"})
     CHECK(contains(usage_error("all_reduce --ranks " + ranks), "--ranks: expected numbers"));
   CHECK(contains(usage_error("broadcast --root last"), "--root: expected a rank or all"));
-  CHECK(contains(usage_error("broadcast --ranks 4 --root 4"), "the root is 0 to 3, got 4"));
+  CHECK(contains(usage_error("broadcast --ranks 4 --root 4"),
+                 "--root: expected a rank from 0 to 3, got 4"));
   CHECK(contains(usage_error("all_reduce --size 1M --count 5"), "cannot be combined"));
   CHECK(contains(usage_error("all_reduce --size huge"), "--size: expected a size"));
   CHECK(contains(usage_error("all_reduce --dims 2y2"), "--dims: expected dimensions"));

@@ -24,4 +24,9 @@ int root_of(std::optional<int> given, Collective collective) {
   return root_of(given, std::span{&collective, 1});
 }
 
+void check_root(Collective collective, int root, int ranks) {
+  if (!has_root(collective) || (root >= 0 && root < ranks)) return;
+  throw RequestError("root", fmt::format("expected a rank from 0 to {}, got {}", ranks - 1, root));
+}
+
 }  // namespace lockstep::app

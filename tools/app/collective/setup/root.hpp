@@ -13,4 +13,7 @@ namespace lockstep::app {
 /// The same for one collective.
 [[nodiscard]] int root_of(std::optional<int> given, Collective collective);
 
+/// Throws RequestError for `root` if the collective has one and it is not among `ranks` ranks.
+void check_root(Collective collective, int root, int ranks);
+
 }  // namespace lockstep::app
