@@ -215,10 +215,19 @@ class Drawing {
     const Look& look = looks_[i];
     svg_.begin(kKinds.at(static_cast<std::size_t>(kinds_[i])), curve.name);
     if (look.width > 0) svg_.polyline(points, {look.color, look.width, look.dashes});
-    const bool crowded = points.size() > 40;
-    for (const Point& point : points)
-      if (!crowded || kinds_[i] == Curve::Kind::measured) draw_marker(svg_, point, look);
+    draw_markers(points, look, kinds_[i] == Curve::Kind::measured);
     svg_.end();
+  }
+
+  /// On curves of many points as many as stand clear of each other.
+  void draw_markers(const std::vector<Point>& points, const Look& look, bool all) {
+    const double gap = all || points.size() <= 40 ? 0 : plot_.x / 10;
+    double next = points.front().x;
+    for (const Point& point : points) {
+      if (gap > 0 && point.x < next) continue;
+      draw_marker(svg_, point, look);
+      next = point.x + gap;
+    }
   }
 
   /// At the curves' ends, moved apart where they would overlap and tied to their curve by a line.

@@ -98,6 +98,18 @@ TEST_CASE("on logarithmic axes equal ratios are equal distances") {
   CHECK(parsed.has_text("100 µs"));
 }
 
+TEST_CASE("a curve of many points has markers that stand clear of each other, as its label shows") {
+  CurveFigure figure = curves(1);
+  figure.curves[0].points.clear();
+  for (int i = 0; i < 100; ++i)
+    figure.curves[0].points.push_back({1024.0 * (i + 1), 1e-6 * (i + 1)});
+  const Parsed parsed(draw(figure));
+  const pugi::xml_node curve = parsed.all("curve").at(0);
+  const auto children = std::distance(curve.begin(), curve.end());
+  CHECK(children >= 2 + 2);   // title, line and markers
+  CHECK(children <= 2 + 11);  // a tenth of the plot apart
+}
+
 TEST_CASE("six curves are labeled, further ones are gray and named below") {
   const Parsed parsed(draw(curves(9)));
   CHECK(parsed.all("curve").size() == kLabeledCurves);

@@ -43,6 +43,7 @@ Report list_models() {
                             parameters(count.active()), text(model.source)});
   }
   out.sections.push_back(std::move(section));
+  out.left_out_first = {"source"};
   out.footer = {"active: of models with experts, those that a token meets"};
   return out;
 }
@@ -53,6 +54,7 @@ Report list_scenarios() {
   out.columns = {{"name", "scenario", "", true}, {"model", "model", "", true, 40},
                  {"gpus", "GPUs", ""},           {"cluster", "cluster", "", true, 40},
                  {"file", "", "", true},         {"summary", "summary", "", true, 200}};
+  out.left_out_first = {"cluster", "model"};
   Section section;
   const std::string folder = config_folder() + "/scenarios";
   for (const std::string& name : model_ids(folder)) {

@@ -13,6 +13,9 @@ namespace {
 /// Wrapped columns are not made narrower than this for lack of space.
 constexpr std::size_t kNarrowest = 24;
 constexpr std::size_t kNarrowestCut = 12;  // of texts that end with an ellipsis
+/// The same where all that may be left out is, and other columns of text wrap too.
+constexpr std::size_t kTight = 10;
+constexpr std::size_t kTightCut = 8;
 
 /// Columns with a heading: those of `first_in_tables`, then the others.
 std::vector<std::size_t> ordered(const Report& report) {
@@ -54,10 +57,11 @@ class LayoutSearch {
     const std::vector<std::size_t> all = out_.columns;
     for (const std::string& key : report_.only_wide) drop(key);
     for (const std::string& key : report_.left_out_first) {
-      if (fits(narrowed())) break;
+      if (fits(narrowed(false))) break;
       drop(key);
     }
-    out_ = narrowed();
+    out_ = narrowed(false);
+    if (!fits(out_)) out_ = narrowed(true);
     for (const std::size_t i : all)
       if (std::find(out_.columns.begin(), out_.columns.end(), i) == out_.columns.end())
         out_.hidden.push_back(i);
@@ -73,12 +77,17 @@ class LayoutSearch {
 
   [[nodiscard]] bool fits(const TableLayout& layout) const { return total(layout) <= width_; }
 
+  /// Names at the left are never cut.
+  [[nodiscard]] bool may_wrap(std::size_t i, bool tight) const {
+    return out_.limits[i] > 0 || (tight && !report_.one_line && report_.columns[i].left);
+  }
+
   /// With wrapped columns as narrow as needed, the widest first.
-  [[nodiscard]] TableLayout narrowed() const {
+  [[nodiscard]] TableLayout narrowed(bool tight) const {
     TableLayout out = out_;
     std::vector<std::size_t> candidates;
     for (const std::size_t i : out.columns)
-      if (out.limits[i] > 0) candidates.push_back(i);
+      if (may_wrap(i, tight)) candidates.push_back(i);
     while (!fits(out) && !candidates.empty()) {
       const auto widest = std::max_element(
           candidates.begin(), candidates.end(),
@@ -86,7 +95,8 @@ class LayoutSearch {
       const std::size_t i = *widest;
       const std::size_t width = out.widths[i];
       const std::size_t excess = total(out) - width_;
-      const std::size_t least = report_.one_line ? kNarrowestCut : kNarrowest;
+      const std::size_t least =
+          report_.one_line ? (tight ? kTightCut : kNarrowestCut) : (tight ? kTight : kNarrowest);
       const std::size_t limit = std::max(least, width > excess ? width - excess : 0);
       const std::size_t reached = column_width(report_, i, limit);
       if (reached < width) {

@@ -138,9 +138,24 @@ class PlanReport {
     for (const PlanRow& row : result_.rows) add(row);
     for (const PlanRow& row : result_.baselines) add(row);
     out_.sections.back().closing = certificate();
-    out_.left_out_first = {
-        "index",    "hfu_fraction",  "energy_kwh", "usd",    "exposed_communication_s",
-        "bubble_s", "lower_bound_s", "gpus",       "regime", "status"};
+    out_.left_out_first = {"index",
+                           "hfu_fraction",
+                           "energy_kwh",
+                           "usd",
+                           "exposed_communication_s",
+                           "bubble_s",
+                           "lower_bound_s",
+                           "gpus",
+                           "regime",
+                           "status",
+                           "memory_margin_bytes",
+                           "sequence_parallel",
+                           "recompute",
+                           "vpp",
+                           "ep",
+                           "tokens_per_s_per_gpu",
+                           "schedule",
+                           "overlap"};
     add_json();
     return std::move(out_);
   }

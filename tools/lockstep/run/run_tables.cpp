@@ -20,6 +20,7 @@ namespace lockstep::cli {
 namespace {
 
 constexpr std::size_t kStagesShown = 16;
+constexpr std::size_t kNarrowestNames = 24;
 
 std::string per_second(double rate) {
   if (rate >= 1000) return with_commas(rate);
@@ -358,6 +359,30 @@ RunTable fitted(RunTable table, const OutputStyle& style) {
   return table;
 }
 
+/// How wide names may be for the rest of a row to fit; 0: as wide as they are.
+std::size_t most_of_names(const std::vector<std::size_t>& widths, const OutputStyle& style) {
+  if (!style.wraps_notes || style.wide) return 0;
+  std::size_t taken = 2;
+  for (std::size_t i = 1; i < widths.size(); ++i) taken += widths[i] + 2;
+  return std::max(kNarrowestNames, style.width > taken ? style.width - taken : 0);
+}
+
+/// Rows of a name and numbers, which stand next to the first line of a wrapped name.
+std::string rows_of_numbers(const RunTable& table, std::vector<std::size_t> widths,
+                            const OutputStyle& style) {
+  const std::size_t most = most_of_names(widths, style);
+  if (most > 0) widths[0] = std::min(widths[0], most);
+  std::string out;
+  for (std::vector<std::string> row : table.rows) {
+    const bool fits = width_of(row[0]) <= widths[0];
+    const std::vector<std::string> name = wrapped(row[0], fits ? 0 : widths[0] - 2);
+    row[0] = name.front();
+    out += line_of("  ", row, widths, false);
+    for (std::size_t i = 1; i < name.size(); ++i) out += "    " + name[i] + "\n";
+  }
+  return out;
+}
+
 /// Rows of a name and words: the words are wrapped next to the name.
 std::string rows_of_words(const RunTable& table, const std::vector<std::size_t>& widths,
                           const OutputStyle& style) {
@@ -381,7 +406,7 @@ std::string text_of(const RunTable& whole, const OutputStyle& style) {
   if (table.headings.size() == 2) {
     out += rows_of_words(table, widths, style);
   } else {
-    for (const auto& row : table.rows) out += line_of("  ", row, widths, false);
+    out += rows_of_numbers(table, widths, style);
   }
   if (!table.footer.empty()) out += "# " + table.footer + "\n";
   return out;

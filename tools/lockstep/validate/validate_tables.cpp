@@ -240,6 +240,7 @@ Report left_out_report(const std::vector<NotModeled>& left_out) {
   Report out;
   out.columns = {
       {"id", "row", "", true}, {"group", "group", "", true}, {"reason", "reason", "", true}};
+  out.left_out_first = {"group"};
   Section section;
   for (const NotModeled& each : left_out)
     section.rows.push_back({text(each.id), text(each.group), text(each.reason)});

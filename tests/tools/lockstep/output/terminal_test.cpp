@@ -258,4 +258,38 @@ TEST_CASE("explain, replay and verify strategy fit into 80 columns, and --wide s
   CHECK(contains(output_of("COLUMNS=80 " + verify + " --wide"), "  ranks  "));
 }
 
+TEST_CASE("no line of any table is wider than a terminal of 80 columns") {
+  for (const std::string command :
+       {"list algorithms",
+        "list algorithms all_reduce",
+        "list topologies",
+        "list devices",
+        "list clusters",
+        "list models",
+        "list scenarios",
+        "list stacks",
+        "list spaces",
+        "list devices h100",
+        "list models llama3-70b",
+        "list stacks transformer-engine",
+        "list clusters dgx-h100",
+        "list scenarios llama3-70b",
+        "run llama3-70b",
+        "run llama3-70b --fail rail0/leaf0 --set-rank 3 compute=0.9",
+        "plan --model llama3-8b --cluster dgx-h100 --nodes 1 --global-batch 16 --vary tp=2,4 --fix "
+        "pp=1 --fix overlap=none --top 2",
+        "validate tests/data/validation/tables.json",
+        "calibrate --from tests/data/validation/tables.json --split",
+        "explain all_reduce --algorithm double_binary_tree --ranks 8 --rounds 1..2"}) {
+    CAPTURE(command);
+    for (const std::string& line : lines_of(output_of("COLUMNS=80 lockstep " + command))) {
+      CAPTURE(line);
+      const auto columns = std::count_if(line.begin(), line.end(), [](char c) {
+        return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+      });
+      CHECK(columns <= 80);
+    }
+  }
+}
+
 }  // namespace lockstep
