@@ -51,6 +51,11 @@ same against "$("$lockstep" collective --against "$source/tests/data/nccl_tests/
   --format csv | first simulated_s)" "$source/tests/data/nccl_tests/allreduce-2xA100.txt"
 same calibrate "$("$lockstep" calibrate --from "$source/tests/data/validation/tables.json" --split \
   --format csv | first median_abs_error)" "$source/tests/data/validation/tables.json"
+same plan "$("$lockstep" plan --model llama3-8b --cluster dgx-h100 --nodes 1 --global-batch 16 --vary tp=2,4 \
+  --fix pp=1 --fix overlap=none --top 1 --format csv | first step_time_s)"
+same sweep "$("$lockstep" sweep pipeline-1f1b --vary micro_batch=2,4 --format csv | first step_time_s)"
+same concurrent "$("$lockstep" collective --concurrent "$source/tests/data/concurrent/two-jobs.json" \
+  --cluster dgx-h100 --format csv | first together_s)" "$source/tests/data/concurrent/two-jobs.json"
 same export "$("$lockstep" schedule export all_reduce --algorithm ring --ranks 4 --size 1M \
   --format goal | wc -l)"
 
