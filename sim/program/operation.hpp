@@ -180,9 +180,9 @@ struct Operation {
   /// attention, softmax: which earlier keys are visible to a query.
   VisibleKeys visible{};
   std::optional<Communication> communication{};
-  /// Delays an operation. 0: until all computation launched before has ended; 1: all but that of
-  /// the last call, so that it overlaps with it; none: only until its operands are ready. A receive
-  /// with 0 also delays later operations of the compute stream.
+  /// Delays an operation until computation has ended. 0: that of all earlier calls; 1: of all but
+  /// the last, so that it overlaps with it; -1: what its own call launched before, too; none: only
+  /// what gives its operands. A receive with 0 also delays later operations of the compute stream.
   std::optional<int> ahead{};
   /// Barrier: starts when everything the rank launched before has ended, on all streams.
   bool after_all = false;

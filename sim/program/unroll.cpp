@@ -87,6 +87,7 @@ class Dependencies {
   }
 
   void wait_for_computation(int ahead) {
+    if (ahead < 0) return wait_for(issued_[kComputeStream]);
     const std::size_t before = last_computations_.size() - (computes_ ? 1 : 0);
     const auto skipped = static_cast<std::size_t>(ahead);
     if (before > skipped) wait_for(last_computations_[before - 1 - skipped]);

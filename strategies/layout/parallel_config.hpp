@@ -41,8 +41,18 @@ enum class GradientExchange : std::uint8_t {
   parameter_averaging
 };
 /// Traffic that may overlap with computation. hsdp: gradient reduction over the replicas of hybrid
-/// sharding; ep: all-to-alls of experts.
-enum class Overlap : std::uint8_t { cp, dp_gradients, dp_parameters, ep, hsdp, pp, tp };
+/// sharding; ep: all-to-alls of experts; tp_backward: of tp only what column-parallel layers gather
+/// and reduce in backward, which needs no GEMMs in chunks.
+enum class Overlap : std::uint8_t {
+  cp,
+  dp_gradients,
+  dp_parameters,
+  ep,
+  hsdp,
+  pp,
+  tp,
+  tp_backward
+};
 /// When ZeRO-2 and ZeRO-3 reduce-scatter gradients. last_microbatch: unsharded gradients are held
 /// and accumulated until then.
 enum class GradientReduction : std::uint8_t { every_microbatch, last_microbatch };

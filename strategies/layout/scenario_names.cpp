@@ -46,7 +46,8 @@ const Names<Overlap>& overlap_names() {
                                     {"ep", Overlap::ep},
                                     {"hsdp", Overlap::hsdp},
                                     {"pp", Overlap::pp},
-                                    {"tp", Overlap::tp}};
+                                    {"tp", Overlap::tp},
+                                    {"tp_backward", Overlap::tp_backward}};
   return names;
 }
 

@@ -132,7 +132,8 @@ void average_weights(TrainingStepAssembly& step);
 /// The stream of a group's traffic if `overlap` names it, else the compute stream.
 [[nodiscard]] StreamId stream_of(const TrainingStepAssembly& step, std::string_view group,
                                  bool hides);
-/// Assigns the communication inside the model's routines to the streams that `overlap` allows.
+/// Assigns the communication inside the model's routines to the streams that `overlap` allows;
+/// gathers for weight gradients are launched ahead of the GEMMs next to which they travel.
 void assign_streams(Program& program, const ParallelConfig& parallel);
 
 }  // namespace lockstep

@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "strategies/layout/training_step_assembly.hpp"
 
@@ -8,15 +12,99 @@ namespace lockstep {
 
 namespace {
 
+using Kind = OperationKind;
+
 /// Groups whose traffic stands within the model's own routines.
 constexpr std::array<std::pair<const char*, Overlap>, 3> kWithinLayers{
     {{"cp", Overlap::cp}, {"ep", Overlap::ep}, {"tp", Overlap::tp}}};
 
-[[nodiscard]] bool may_hide(const Operation& operation, const ParallelConfig& parallel) {
-  for (const auto& [group, overlap] : kWithinLayers) {
-    if (operation.communication->group == group) return parallel.overlaps(overlap);
+[[nodiscard]] bool shares_any(const std::vector<Ref>& a, const std::vector<Ref>& b) {
+  return std::any_of(a.begin(), a.end(), [&b](const Ref& ref) {
+    return std::find(b.begin(), b.end(), ref) != b.end();
+  });
+}
+
+/// The communication of column-parallel layers in a backward pass. Megatron-Core and Transformer
+/// Engine gather the input next to the input-gradient GEMM, and reduce that GEMM's result next to
+/// the weight-gradient GEMM (Megatron-LM core/tensor_parallel/layers.py,
+/// LinearWithGradAccumulationAndAsyncCommunication.backward; TransformerEngine
+/// pytorch/module/linear.py).
+class ColumnBackward {
+ public:
+  ColumnBackward(const Program& program, const Routine& routine)
+      : program_{program}, all_{routine.operations} {}
+
+  /// The gather of the input that the weight-gradient GEMM, and no earlier one, reads.
+  [[nodiscard]] bool gathers_input(std::size_t i) const {
+    if (!is_of_tp(i) || all_[i].communication->collective != Collective::all_gather) return false;
+    for (std::size_t at = i + 1; at < all_.size(); ++at)
+      if (all_[at].kind == Kind::matmul && shares_any(all_[at].reads, all_[i].writes))
+        return gives_weight_gradient(all_[at]);
+    return false;
   }
-  return false;
+
+  /// The reduction of an input gradient.
+  [[nodiscard]] bool reduces_gradient(std::size_t i) const {
+    if (!is_of_tp(i)) return false;
+    const Collective what = all_[i].communication->collective;
+    if (what != Collective::reduce_scatter && what != Collective::all_reduce) return false;
+    for (std::size_t at = i; at-- > 0;)
+      if (all_[at].kind == Kind::matmul && shares_any(all_[at].writes, all_[i].reads))
+        return all_[at].purpose == Purpose::backward && !gives_weight_gradient(all_[at]);
+    return false;
+  }
+
+  /// Where a gather of the input starts: ahead of the input-gradient GEMMs before it, of which
+  /// several may be one kernel; none if others stand in between, or make what it reads.
+  [[nodiscard]] std::size_t launch_of(std::size_t gather) const {
+    std::size_t out = gather;
+    for (std::size_t at = gather; at-- > 0;) {
+      const Operation& before = all_[at];
+      if (shares_any(before.writes, all_[gather].reads)) break;
+      const bool gemm = before.kind == Kind::matmul && before.purpose == Purpose::backward &&
+                        !gives_weight_gradient(before);
+      if (gemm) out = at;
+      if (!gemm && !reduces_gradient(at)) break;
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] bool is_of_tp(std::size_t i) const {
+    return all_[i].kind == Kind::collective && all_[i].communication->group == "tp";
+  }
+  [[nodiscard]] bool gives_weight_gradient(const Operation& gemm) const {
+    return program_.tensors[gemm.writes.at(0).tensor].category == Category::gradient;
+  }
+
+  const Program& program_;
+  const std::vector<Operation>& all_;
+};
+
+[[nodiscard]] bool may_hide(const Program& program, const Routine& routine, std::size_t i,
+                            const ParallelConfig& parallel) {
+  for (const auto& [group, overlap] : kWithinLayers) {
+    if (routine.operations[i].communication->group != group) continue;
+    if (parallel.overlaps(overlap)) return true;
+  }
+  if (!parallel.overlaps(Overlap::tp_backward)) return false;
+  const ColumnBackward column{program, routine};
+  return column.gathers_input(i) || column.reduces_gradient(i);
+}
+
+/// Gathers of inputs go ahead of the GEMMs next to which they travel, behind all computation before
+/// these: their stream waits for what was launched before.
+void launch_gathers_early(const Program& program, Routine& routine) {
+  auto& all = routine.operations;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const ColumnBackward column{program, routine};
+    if (all[i].stream == kComputeStream || !column.gathers_input(i)) continue;
+    const auto at = [&all](std::size_t index) {
+      return all.begin() + static_cast<std::ptrdiff_t>(index);
+    };
+    all[i].ahead = -1;
+    std::rotate(at(column.launch_of(i)), at(i), at(i + 1));
+  }
 }
 
 }  // namespace
@@ -27,14 +115,13 @@ StreamId stream_of(const TrainingStepAssembly& step, std::string_view group, boo
 
 void assign_streams(Program& program, const ParallelConfig& parallel) {
   for (Routine& routine : program.routines) {
-    for (Operation& operation : routine.operations) {
-      if (operation.kind != OperationKind::collective || operation.stream != kComputeStream) {
-        continue;
-      }
-      if (may_hide(operation, parallel)) {
+    for (std::size_t i = 0; i < routine.operations.size(); ++i) {
+      Operation& operation = routine.operations[i];
+      if (operation.kind != Kind::collective || operation.stream != kComputeStream) continue;
+      if (may_hide(program, routine, i, parallel))
         operation.stream = program.stream(operation.communication->group);
-      }
     }
+    launch_gathers_early(program, routine);
   }
 }
 

@@ -159,6 +159,9 @@ class Values {
          "sums of buckets hide already: update is by_bucket");
     idle(Overlap::pp, plan_.pp == 1, "pp is 1");
     idle(Overlap::tp, plan_.tp == 1, "tp is 1");
+    idle(Overlap::tp_backward, plan_.tp == 1, "tp is 1");
+    idle(Overlap::tp_backward, plan_.tp > 1 && plan_.overlaps(Overlap::tp),
+         "\"tp\" includes that traffic");
     return out;
   }
 

@@ -1,9 +1,11 @@
 #include "strategies/measure/validation/scenario_of_run.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/config/json_values.hpp"
 #include "strategies/measure/validation/stack_rule.hpp"
+#include "strategies/stacks/software_stack.hpp"
 
 namespace lockstep {
 
@@ -110,16 +112,29 @@ void name_schedule(const MeasuredRun& run, JsonObject& parallel) {
   add_overlap(parallel, "pp");
 }
 
+bool names(const JsonArray& kinds, std::string_view name) {
+  return std::any_of(kinds.begin(), kinds.end(), [name](const JsonValue& kind) {
+    const auto* text = kind.get_if<std::string>();
+    return text != nullptr && *text == name;
+  });
+}
+
 /// PyTorch's FSDP sums shards over their replicas on a stream of its own, behind what scatters the
 /// gradients (fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce): one is hidden as the other.
 void name_overlap_of_replicas(JsonObject& parallel) {
   const JsonValue all{{}, parallel};
   const JsonArray kinds = overlap_of(parallel);
-  const bool hides = std::any_of(kinds.begin(), kinds.end(), [](const JsonValue& kind) {
-    const auto* name = kind.get_if<std::string>();
-    return name != nullptr && *name == "dp_gradients";
-  });
-  if (hides && integer_member(all, "shard_ranks", 0) > 0) add_overlap(parallel, "hsdp");
+  if (names(kinds, "dp_gradients") && integer_member(all, "shard_ranks", 0) > 0)
+    add_overlap(parallel, "hsdp");
+}
+
+/// What a stack hides next to the GEMMs of column-parallel layers in every layout, so that no
+/// source prints it.
+void name_overlap_of_column_layers(const SoftwareStack& stack, JsonObject& parallel) {
+  const bool hides = stack.overlap.always.contains(Overlap::tp_backward);
+  const JsonValue all{{}, parallel};
+  if (!hides || integer_member(all, "tp", 1) == 1 || names(overlap_of(parallel), "tp")) return;
+  add_overlap(parallel, "tp_backward");
 }
 
 JsonValue parallel_of(const MeasuredRun& run) {
@@ -170,14 +185,18 @@ JsonValue model_of(const MeasuredRun& run) {
 JsonDocument scenario_document(const MeasuredRun& run, const std::filesystem::path& configs,
                                const std::string& asked_stack) {
   const std::string own = stack_of(run, configs);
-  JsonDocument out{run.origin.file,
-                   json_object({{"name", json_of(run.origin.id)},
-                                {"source", json_of(run.origin.source)},
-                                {"cluster", cluster_of(run)},
-                                {"model", model_of(run)},
-                                {"parallel", parallel_of(run)},
-                                {"ignore_memory", json_of(true)},
-                                {"stack", json_of(asked_stack.empty() ? own : asked_stack)}})};
+  const std::string stack = asked_stack.empty() ? own : asked_stack;
+  JsonValue parallel = parallel_of(run);
+  auto* members = std::get_if<JsonObject>(&parallel.data);
+  if (members != nullptr && std::filesystem::exists(configs / "stacks" / (stack + ".json")))
+    name_overlap_of_column_layers(find_software_stack(configs / "stacks", stack), *members);
+  JsonDocument out{run.origin.file, json_object({{"name", json_of(run.origin.id)},
+                                                 {"source", json_of(run.origin.source)},
+                                                 {"cluster", cluster_of(run)},
+                                                 {"model", model_of(run)},
+                                                 {"parallel", std::move(parallel)},
+                                                 {"ignore_memory", json_of(true)},
+                                                 {"stack", json_of(stack)}})};
   out.root.at = run.origin.at;
   return out;
 }

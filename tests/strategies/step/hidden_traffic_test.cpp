@@ -204,4 +204,80 @@ TEST_CASE("sums over replicas of hybrid shards hide where the layout says hsdp, 
   CHECK(alone.at("dp") == 0);
 }
 
+namespace {
+
+[[nodiscard]] ParallelConfig tensor_parallel(bool sequence_parallel, std::set<Overlap> overlap) {
+  ParallelConfig out;
+  out.tp = 4;
+  out.global_batch = 2;
+  out.sequence_parallel = sequence_parallel;
+  out.overlap = std::move(overlap);
+  return out;
+}
+
+/// When the operations of rank 0 with this end of their name run, in order of their starts.
+[[nodiscard]] std::vector<Interval> intervals(const SimulatedTrainingStep& step,
+                                              const std::string& end) {
+  std::vector<Interval> out;
+  const RoleProgram& role = step.timeline.roles[0];
+  for (std::size_t i = 0; i < role.operations.size(); ++i)
+    if (role.operations[i].operation->name.ends_with(end))
+      out.push_back(step.timeline.ranks[0].operations[i]);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("tp traffic hides where the layout says tp or tp_backward, nowhere else") {
+  for (const bool sequence_parallel : {false, true}) {
+    CAPTURE(sequence_parallel);
+    const auto hidden_tp = [&](std::set<Overlap> overlap) {
+      return hidden(gpt(), tensor_parallel(sequence_parallel, std::move(overlap))).at("tp");
+    };
+    CHECK(hidden_tp({}) == 0);
+    CHECK(hidden_tp({Overlap::cp, Overlap::dp_gradients, Overlap::dp_parameters, Overlap::ep,
+                     Overlap::hsdp, Overlap::pp}) == 0);
+    CHECK(hidden_tp({Overlap::tp_backward}) > 0);
+    CHECK(hidden_tp({Overlap::tp, Overlap::tp_backward}) == hidden_tp({Overlap::tp}));
+  }
+}
+
+// Megatron-LM core/tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication: the
+// gather of x is issued before dgrad and waited for before wgrad, the reduction of dX runs next to
+// wgrad.
+TEST_CASE("column-parallel layers gather next to dgrad and reduce next to wgrad") {
+  for (const Overlap kind : {Overlap::tp_backward, Overlap::tp}) {
+    const SimulatedTrainingStep step = simulated(gpt(), tensor_parallel(true, {kind}));
+    const auto gathers = intervals(step, "mlp.up.weight_gradient.tp.all_gather");
+    const auto data = intervals(step, "mlp.up.input_gradient");
+    const auto reductions = intervals(step, "mlp.up.input_gradient.tp.reduce_scatter");
+    const auto weights = intervals(step, "mlp.up.weight_gradient");
+    REQUIRE(gathers.size() == 8);  // 4 layers, 2 microbatches
+    REQUIRE(data.size() == 8);
+    REQUIRE(reductions.size() == 8);
+    REQUIRE(weights.size() == 8);
+    for (std::size_t i = 0; i < 8; ++i) {
+      CHECK(gathers[i].start < data[i].end);
+      CHECK(gathers[i].end <= weights[i].start);
+      CHECK(reductions[i].start < weights[i].end);
+      CHECK(reductions[i].start >= data[i].end);
+    }
+  }
+}
+
+TEST_CASE("row-parallel layers and forward passes stay exposed with tp_backward") {
+  const SimulatedTrainingStep step =
+      simulated(gpt(), tensor_parallel(true, {Overlap::tp_backward}));
+  const RoleProgram& role = step.timeline.roles[0];
+  for (const RoleOperation& each : role.operations) {
+    const Operation& operation = *each.operation;
+    if (operation.kind != OperationKind::collective || operation.communication->group != "tp")
+      continue;
+    CAPTURE(operation.name);
+    const bool column = operation.name.ends_with("weight_gradient.tp.all_gather") ||
+                        operation.name.ends_with("input_gradient.tp.reduce_scatter");
+    CHECK((operation.stream != kComputeStream) == column);
+  }
+}
+
 }  // namespace lockstep::test

@@ -191,8 +191,10 @@ TEST_CASE("in simulated order: tensor and sequence parallelism") {
     parallel.tp = 4;
     parallel.sequence_parallel = sequence_parallel;
     check(gpt(), parallel);
-    parallel.overlap = {Overlap::tp};
-    check(gpt(), parallel);
+    for (const Overlap kind : {Overlap::tp, Overlap::tp_backward}) {
+      parallel.overlap = {kind};
+      check(gpt(), parallel);
+    }
   }
 }
 

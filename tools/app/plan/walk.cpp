@@ -328,6 +328,8 @@ std::int64_t LayoutWalk::useful_overlap(std::int64_t mask) const {
   keep(Overlap::hsdp, hybrid);
   keep(Overlap::pp, parallel_.pp > 1);
   keep(Overlap::tp, parallel_.tp > 1);
+  const bool all_of_tp = ((mask >> static_cast<int>(Overlap::tp)) & 1) != 0;
+  keep(Overlap::tp_backward, parallel_.tp > 1 && !all_of_tp);
   return mask;
 }
 
@@ -337,7 +339,7 @@ std::optional<PlanRule> LayoutWalk::set_overlap(std::int64_t mask, std::size_t d
   for (std::size_t i = 0; i < digit; ++i)
     if (useful_overlap(values[i].number) == useful) return PlanRule::duplicate;
   parallel_.overlap.clear();
-  for (int bit = 0; bit <= static_cast<int>(Overlap::tp); ++bit)
+  for (int bit = 0; bit <= static_cast<int>(Overlap::tp_backward); ++bit)
     if ((useful >> bit) & 1) parallel_.overlap.insert(static_cast<Overlap>(bit));
   return std::nullopt;
 }

@@ -64,6 +64,27 @@ TEST_CASE("the stack is the asked one, else the row's, else the rule's") {
   CHECK(scenario_of(run, kConfigs, "fused").stack == "fused");
 }
 
+// Megatron-Core and Transformer Engine do so in every layout, which no source prints.
+TEST_CASE("tp traffic of column-parallel layers hides where the run's stack hides it") {
+  const auto made = [](const std::string& parallel, const std::string& stack) {
+    const std::string text = R"([{"id": "a", "source": "a test", "group": "own",
+      "cluster": {"gpu": "a100-sxm4-80gb", "gpus": 8, "nics_per_node": 8, "nic_gbps": 200},
+      "model": {"layers": 8, "hidden": 1024, "heads": 16, "seq": 128, "vocab": 1024},
+      "parallel": )" + parallel +
+                             R"(, "measured": {"step_time_s": 1}}])";
+    const auto all = read_measured(parse_json(text, "m.json"));
+    return scenario_of(std::get<MeasuredRun>(all.at(0)), kConfigs, stack).parallel;
+  };
+  for (const std::string overlap : {R"(, "overlap": [])", R"(, "overlap": ["dp_gradients"])", ""}) {
+    CAPTURE(overlap);
+    const std::string tp = R"({"tp": 8, "micro_batch": 1, "global_batch": 8)" + overlap + "}";
+    CHECK(made(tp, "transformer-engine").overlaps(Overlap::tp_backward));
+    CHECK_FALSE(made(tp, "unfused").overlaps(Overlap::tp_backward));
+    const std::string dp = R"({"dp": 8, "micro_batch": 1, "global_batch": 8)" + overlap + "}";
+    CHECK_FALSE(made(dp, "transformer-engine").overlaps(Overlap::tp_backward));
+  }
+}
+
 TEST_CASE("rules of stacks go by what the row says") {
   CHECK(stack_of(run_with("kor", "unfused", "fp16"), kConfigs) == "unfused");
   CHECK(stack_of(run_with("dgxc", "flash", "bf16"), kConfigs) == "transformer-engine");

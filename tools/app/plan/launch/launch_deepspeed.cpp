@@ -118,7 +118,8 @@ class DeepSpeed {
   }
 
   void others() {
-    for (const Overlap what : {Overlap::cp, Overlap::ep, Overlap::pp, Overlap::tp}) {
+    for (const Overlap what :
+         {Overlap::cp, Overlap::ep, Overlap::pp, Overlap::tp, Overlap::tp_backward}) {
       const int degree = what == Overlap::cp   ? of_.cp
                          : what == Overlap::ep ? of_.ep
                          : what == Overlap::pp ? of_.pp

@@ -56,6 +56,8 @@ class Torchtitan {
     if (of_.tp > 1 && !of_.sequence_parallel)
       leave_out("tp without sequence parallelism: torchtitan's tp includes it");
     if (of_.tp > 1 && of_.overlaps(Overlap::tp)) number("enable_async_tensor_parallel", true);
+    if (of_.tp > 1 && of_.overlaps(Overlap::tp_backward))
+      leave_out("overlap of tp_backward: torchtitan hides tp with async tensor parallelism alone");
     number("pipeline_parallel_degree", of_.pp);
     if (of_.pp > 1) pipeline();
     number("context_parallel_degree", of_.cp);
