@@ -48,7 +48,7 @@ class Layout {
     const std::int64_t hop = (profile_.message.sending + profile_.message.latency).ps();
     const std::int64_t first_tail = tail(sums(0));
     for (int stage = 0; stage < parallel_.pp; ++stage) {
-      const PositionCosts sum = sums(stage);
+      const PositionCosts& sum = sums(stage);
       most = std::max(most, time_of(stage, sum, fill, drain, first_tail));
       const PositionCosts& first = chunk_sum(stage, 0);
       fill += first.forward.through + hop;
@@ -57,11 +57,8 @@ class Layout {
     return most;
   }
 
-  [[nodiscard]] PositionCosts sums(int stage) const {
-    PositionCosts out;
-    for (int c = 0; c < parallel_.vpp; ++c) out.add(chunk_sum(stage, c), 1);
-    if (parallel_.pp == 1) out.dense.add(profile_.blocks->tied, -1);  // there once
-    return out;
+  [[nodiscard]] const PositionCosts& sums(int stage) const {
+    return stages_[static_cast<std::size_t>(stage)];
   }
 
   [[nodiscard]] const PositionCosts& chunk_sum(int stage, int c) const {
@@ -74,7 +71,7 @@ class Layout {
 
   /// Weights, gradients and optimizer states of a stage, sharded.
   [[nodiscard]] std::int64_t states(int stage) const {
-    const PositionCosts sum = sums(stage);
+    const PositionCosts& sum = sums(stage);
     StateBytes dense = sum.dense;
     if (parallel_.state.offload) dense.states = 0;
     StateBytes experts = sum.experts;
@@ -87,6 +84,8 @@ class Layout {
   void cut() {
     const auto positions = static_cast<std::int64_t>(profile_.blocks->chain.size());
     const std::int64_t chunks = std::int64_t{parallel_.pp} * parallel_.vpp;
+    chunks_.reserve(static_cast<std::size_t>(chunks));
+    sums_.reserve(static_cast<std::size_t>(chunks));
     const std::int64_t layers = positions - 2;
     const std::int64_t each = (layers + (parallel_.short_edges ? 2 : 0)) / chunks;
     std::int64_t position = 1;
@@ -102,6 +101,13 @@ class Layout {
     chunks_.back().last = static_cast<std::size_t>(positions);
     for (const Range& range : chunks_)
       sums_.push_back(profile_.blocks->sum(range.first, range.last));
+    stages_.reserve(static_cast<std::size_t>(parallel_.pp));
+    for (int stage = 0; stage < parallel_.pp; ++stage) {
+      PositionCosts sum = chunk_sum(stage, 0);
+      for (int c = 1; c < parallel_.vpp; ++c) sum.add(chunk_sum(stage, c), 1);
+      if (parallel_.pp == 1) sum.dense.add(profile_.blocks->tied, -1);  // there once
+      stages_.push_back(sum);
+    }
   }
 
   [[nodiscard]] std::int64_t time_of(int stage, const PositionCosts& sum, std::int64_t fill,
@@ -272,7 +278,8 @@ class Layout {
   HostSpeed host_;
   std::int64_t microbatches_;
   std::vector<Range> chunks_;
-  std::vector<PositionCosts> sums_;  // of each chunk
+  std::vector<PositionCosts> sums_;    // of each chunk
+  std::vector<PositionCosts> stages_;  // of each stage
   std::int64_t replicas_ = 1;
   std::int64_t expert_replicas_ = 1;
   std::int64_t shards_ = 1;
@@ -290,7 +297,7 @@ const PlacedProfile& LayoutBounds::profile(const ParallelConfig& parallel) {
   return *found->second;
 }
 
-const LayoutBounds::InFlight& LayoutBounds::in_flight(const ParallelConfig& parallel, int stage) {
+const std::vector<LayoutBounds::InFlight>& LayoutBounds::in_flight(const ParallelConfig& parallel) {
   fold::KeyBuilder key;
   key.add(static_cast<int>(parallel.schedule)).add(parallel.pp).add(parallel.vpp);
   key.add(parallel.microbatches());
@@ -311,35 +318,32 @@ const LayoutBounds::InFlight& LayoutBounds::in_flight(const ParallelConfig& para
       found->second.push_back(std::move(most));
     }
   }
-  return found->second[static_cast<std::size_t>(stage)];
+  return found->second;
 }
 
-LayoutBound LayoutBounds::of(const ParallelConfig& parallel) {
-  return {time(parallel), memory(parallel)};
-}
-
-Duration LayoutBounds::time(const ParallelConfig& parallel) {
+LayoutBound LayoutBounds::of(const ParallelConfig& parallel, std::optional<Bytes> most_memory) {
   HostSpeed host;
   if (parallel.state.offload) {
     const KernelTimes::Host of = operations_.host_of(parallel.ranks());
     if (of.share) host.memory = of.share->bytes_per_second();
     if (of.link) host.link = of.link->bytes_per_second();
   }
-  return Duration::picoseconds(Layout{parallel, profile(parallel), host}.time());
+  const Layout layout{parallel, profile(parallel), host};
+  LayoutBound out{{}, memory(layout, parallel)};
+  if (!most_memory || out.memory <= *most_memory) out.time = Duration::picoseconds(layout.time());
+  return out;
 }
 
-Bytes LayoutBounds::memory(const ParallelConfig& parallel) {
-  const Layout layout{parallel, profile(parallel), {}};
+template <class Layout>
+Bytes LayoutBounds::memory(const Layout& layout, const ParallelConfig& parallel) {
+  if (parallel.pp == 1) return Bytes{layout.states(0) + layout.chunk_sum(0, 0).kept};
+  const std::vector<InFlight>& in_flight = this->in_flight(parallel);
   std::int64_t most = 0;
   for (int stage = 0; stage < parallel.pp; ++stage) {
     std::int64_t bytes = layout.states(stage);
-    if (parallel.pp == 1) {
-      bytes += layout.chunk_sum(0, 0).kept;
-    } else {
-      const InFlight& held = in_flight(parallel, stage);
-      for (int c = 0; c < parallel.vpp; ++c)
-        bytes += held.of_chunk[static_cast<std::size_t>(c)] * layout.chunk_sum(stage, c).kept;
-    }
+    const InFlight& held = in_flight[static_cast<std::size_t>(stage)];
+    for (int c = 0; c < parallel.vpp; ++c)
+      bytes += held.of_chunk[static_cast<std::size_t>(c)] * layout.chunk_sum(stage, c).kept;
     most = std::max(most, bytes);
   }
   return Bytes{most};

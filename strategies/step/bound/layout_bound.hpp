@@ -1,8 +1,9 @@
 #pragma once
 
-#include <map>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "strategies/layout/parallel_config.hpp"
@@ -10,6 +11,13 @@
 #include "strategies/step/bound/block_profile.hpp"
 
 namespace lockstep {
+
+/// For tables of keys: a key is a hash already.
+struct KeyHash {
+  [[nodiscard]] std::size_t operator()(const fold::Key& key) const {
+    return static_cast<std::size_t>(key.low);
+  }
+};
 
 /// What no step of a layout is below.
 struct LayoutBound {
@@ -32,10 +40,10 @@ class LayoutBounds {
   LayoutBounds(const ModelConfig& model, const CostModel& cost, OperationBounds& operations,
                std::shared_ptr<ProfileCache> cache = std::make_shared<ProfileCache>());
 
-  /// Of a layout that layout_problems() has nothing against.
-  [[nodiscard]] LayoutBound of(const ParallelConfig& parallel);
-  [[nodiscard]] Duration time(const ParallelConfig& parallel);
-  [[nodiscard]] Bytes memory(const ParallelConfig& parallel);
+  /// Of a layout that layout_problems() has nothing against. Its time is zero where its memory
+  /// exceeds `most_memory`.
+  [[nodiscard]] LayoutBound of(const ParallelConfig& parallel,
+                               std::optional<Bytes> most_memory = std::nullopt);
 
  private:
   struct InFlight {
@@ -43,13 +51,16 @@ class LayoutBounds {
     std::vector<int> of_chunk{};  // microbatches held of each chunk of the stage, when most are
   };
 
+  template <class Layout>
+  [[nodiscard]] Bytes memory(const Layout& layout, const ParallelConfig& parallel);
   [[nodiscard]] const PlacedProfile& profile(const ParallelConfig& parallel);
-  [[nodiscard]] const InFlight& in_flight(const ParallelConfig& parallel, int stage);
+  /// Of each stage.
+  [[nodiscard]] const std::vector<InFlight>& in_flight(const ParallelConfig& parallel);
 
   OperationBounds& operations_;
   BlockProfiles profiles_;
-  std::map<fold::Key, const PlacedProfile*> known_;
-  std::map<fold::Key, std::vector<InFlight>> in_flight_;
+  std::unordered_map<fold::Key, const PlacedProfile*, KeyHash> known_;
+  std::unordered_map<fold::Key, std::vector<InFlight>, KeyHash> in_flight_;
 };
 
 }  // namespace lockstep

@@ -114,12 +114,11 @@ void CandidateFinder::take(PlanContext& context, const WalkedLayout& layout, con
   LayoutBounds& bounds = context.bounds.of(*layout.stack);
   ++list.bounds;
   const auto capacity = context.setting.memory_capacity();
-  const Bytes memory = bounds.memory(*layout.parallel);
+  const auto [time, memory] = bounds.of(*layout.parallel, capacity);
   if (capacity && memory > *capacity) {
     ++list.memory;
     return;
   }
-  const Duration time = bounds.time(*layout.parallel);
   const PlanPoint least{time.seconds(), memory};
   if (!may_hold(options_.limits, least, context.setting, options_.prices)) {
     ++list.limits;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "strategies/calibration/calibration.hpp"
@@ -99,7 +100,7 @@ class SettingBounds {
 
   const PlanSetting& setting_;
   std::map<std::string, Bounds> bounds_;
-  std::map<fold::Key, std::string> shapes_;
+  std::unordered_map<fold::Key, std::string, KeyHash> shapes_;
 };
 
 }  // namespace lockstep::app

@@ -32,6 +32,21 @@ constexpr std::array<RuleWords, kPlanRules> kRules{{
     {"size", "more than 300,000 layers times microbatches"},
 }};
 
+[[nodiscard]] std::vector<std::string> ordered(std::int64_t number) {
+  static constexpr std::array<const char*, 4> kAxes{"tp", "cp", "dp", "pp"};
+  std::vector<std::string> out;
+  for (int place = 3; place >= 0; --place)
+    out.emplace_back(kAxes[static_cast<std::size_t>(number >> (2 * place)) & 3U]);
+  return out;
+}
+
+[[nodiscard]] std::set<Overlap> overlap_of(std::size_t mask) {
+  std::set<Overlap> out;
+  for (int bit = 0; bit <= static_cast<int>(Overlap::tp_backward); ++bit)
+    if ((mask >> bit & 1U) != 0) out.insert(static_cast<Overlap>(bit));
+  return out;
+}
+
 /// The rule of a problem of the shapes.
 [[nodiscard]] PlanRule rule_of(const std::string& key) {
   if (key == "tp") return PlanRule::heads;
@@ -61,6 +76,12 @@ LayoutWalk::LayoutWalk(const PlanSpace& space, const PlanSetting& setting, Setti
   below_[kLayoutKeys] = 1;
   for (std::size_t i = kLayoutKeys; i-- > 0;)
     below_[i] = below_[i + 1] * space.layout[i].values.size();
+  // Copies of what is there take no memory of their own.
+  for (const LayoutValue& each : space.axis(LayoutKey::order).values)
+    orders_.push_back(ordered(each.number));
+  for (std::size_t mask = 0; mask < std::size_t{2} << static_cast<int>(Overlap::tp_backward);
+       ++mask)
+    overlaps_.push_back(overlap_of(mask));
 }
 
 void LayoutWalk::run(std::size_t tp_digit, std::size_t pp_digit, PointRange range, const Take& take,
@@ -286,14 +307,6 @@ std::optional<PlanRule> LayoutWalk::set_recomputation(Recompute how, std::size_t
   return none ? std::optional{PlanRule::duplicate} : only_first(true, digit);
 }
 
-std::vector<std::string> LayoutWalk::ordered(std::int64_t number) const {
-  static constexpr std::array<const char*, 4> kAxes{"tp", "cp", "dp", "pp"};
-  std::vector<std::string> out;
-  for (int place = 3; place >= 0; --place)
-    out.emplace_back(kAxes[static_cast<std::size_t>(number >> (2 * place)) & 3U]);
-  return out;
-}
-
 /// An order of the axes of more than one rank that an earlier value has too is a duplicate.
 std::optional<PlanRule> LayoutWalk::set_order(std::int64_t number, std::size_t digit) {
   const auto several = [this](std::int64_t of) {
@@ -308,7 +321,7 @@ std::optional<PlanRule> LayoutWalk::set_order(std::int64_t number, std::size_t d
   const auto& values = space_.axis(LayoutKey::order).values;
   for (std::size_t i = 0; i < digit; ++i)
     if (several(values[i].number) == several(number)) return PlanRule::duplicate;
-  parallel_.order = ordered(number);
+  parallel_.order = orders_[digit];
   return std::nullopt;
 }
 
@@ -338,9 +351,7 @@ std::optional<PlanRule> LayoutWalk::set_overlap(std::int64_t mask, std::size_t d
   const auto& values = space_.axis(LayoutKey::overlap).values;
   for (std::size_t i = 0; i < digit; ++i)
     if (useful_overlap(values[i].number) == useful) return PlanRule::duplicate;
-  parallel_.overlap.clear();
-  for (int bit = 0; bit <= static_cast<int>(Overlap::tp_backward); ++bit)
-    if ((useful >> bit) & 1) parallel_.overlap.insert(static_cast<Overlap>(bit));
+  parallel_.overlap = overlaps_[static_cast<std::size_t>(useful)];
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -98,7 +99,6 @@ class LayoutWalk {
   [[nodiscard]] std::optional<PlanRule> set_overlap(std::int64_t mask, std::size_t digit);
   [[nodiscard]] std::optional<PlanRule> set_order(std::int64_t number, std::size_t digit);
   [[nodiscard]] std::int64_t useful_overlap(std::int64_t mask) const;
-  [[nodiscard]] std::vector<std::string> ordered(std::int64_t number) const;
   [[nodiscard]] std::optional<PlanRule> only_first(bool matters, std::size_t digit) const;
   [[nodiscard]] std::int64_t layers() const;
 
@@ -109,6 +109,8 @@ class LayoutWalk {
   std::array<std::uint64_t, kLayoutKeys + 1> below_{};  // points under a digit of each level
   std::uint64_t base_ = 0;                              // index of the setting's first point
   ParallelConfig parallel_;                             // as far as it is decided
+  std::vector<std::vector<std::string>> orders_;        // of each value of its axis
+  std::vector<std::set<Overlap>> overlaps_;             // of each mask
   const LayoutDefaults* defaults_ = nullptr;
   PointRange range_;
   const Take* take_ = nullptr;
