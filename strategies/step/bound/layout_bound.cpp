@@ -62,12 +62,10 @@ class Layout {
   }
 
   [[nodiscard]] const PositionCosts& chunk_sum(int stage, int c) const {
-    return sums_[static_cast<std::size_t>(c * parallel_.pp + stage)];
+    return sums_[place(stage, c)];
   }
 
-  [[nodiscard]] Range chunk(int stage, int c) const {
-    return chunks_[static_cast<std::size_t>(c * parallel_.pp + stage)];
-  }
+  [[nodiscard]] Range chunk(int stage, int c) const { return chunks_[place(stage, c)]; }
 
   /// Weights, gradients and optimizer states of a stage, sharded.
   [[nodiscard]] std::int64_t states(int stage) const {
@@ -80,6 +78,11 @@ class Layout {
   }
 
  private:
+  [[nodiscard]] std::size_t place(int stage, int c) const {
+    return static_cast<std::size_t>(c) * static_cast<std::size_t>(parallel_.pp) +
+           static_cast<std::size_t>(stage);
+  }
+
   /// As chunk_positions() does.
   void cut() {
     const auto positions = static_cast<std::int64_t>(profile_.blocks->chain.size());
