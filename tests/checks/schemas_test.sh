@@ -6,8 +6,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cp "$1"/configs/schema/*.json "$folder"
 "$2" "$folder" --check
-for file in box kernels scenario; do
-  sed -i 's/Prologue and epilogue of every tile/Prologue/; s/Tensor-parallel degree/Tensors/' \
+for file in box cluster kernels scenario; do
+  sed -i 's/Prologue and epilogue of every tile/Prologue/; s/Tensor-parallel degree/Tensors/; s/Ranks along each side/Sides/' \
     "$folder/$file.schema.json"
   if "$2" "$folder" --check 2>"$folder/errors"; then
     echo "an edited $file.schema.json is accepted" >&2

@@ -13,6 +13,7 @@
 #include "sim/config/json_values.hpp"
 #include "strategies/scenario/parallel_fields.hpp"
 #include "topologies/devices/kernel_schema.hpp"
+#include "topologies/files/cluster_schema.hpp"
 
 namespace {
 
@@ -24,6 +25,7 @@ struct Generated {
 };
 
 constexpr Generated kGenerated[] = {{"box.schema.json", write_machine_schema},
+                                    {"cluster.schema.json", write_cluster_schema},
                                     {"kernels.schema.json", write_kernel_schema},
                                     {"scenario.schema.json", write_parallel_schema}};
 

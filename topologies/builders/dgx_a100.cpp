@@ -14,7 +14,7 @@ Builder dgx_a100_builder() {
   return {
       "dgx_a100",
       "DGX A100: 8 GPUs on NVSwitches, 4 PCIe switches, 8 NICs on 8 rails",
-      {{"nvlink", ParameterType::link, Presence::required, "all 12 NVLinks of a GPU together"},
+      {{"nvlink", ParameterType::link, Presence::required, "all NVLinks of a GPU together"},
        {"pcie", ParameterType::link, Presence::required, "each PCIe slot"},
        {"cpu", ParameterType::link, Presence::required, "between the two sockets"}},
       R"({"builder": "dgx_a100", "nvlink": {"bandwidth": "300 GB/s", "latency": "300 ns"}, "pcie": {"bandwidth": "32 GB/s", "latency": "500 ns"}, "cpu": {"bandwidth": "32 GB/s", "latency": "500 ns"}})",

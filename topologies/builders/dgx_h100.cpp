@@ -14,7 +14,7 @@ Builder dgx_h100_builder() {
   return {
       "dgx_h100",
       "DGX or HGX H100, H200: 8 GPUs on NVSwitches, a PCIe switch and a NIC each, 8 rails",
-      {{"nvlink", ParameterType::link, Presence::required, "all 18 NVLinks of a GPU together"},
+      {{"nvlink", ParameterType::link, Presence::required, "all NVLinks of a GPU together"},
        {"pcie", ParameterType::link, Presence::required, "each PCIe slot"},
        {"cpu", ParameterType::link, Presence::required, "between the two sockets"}},
       R"({"builder": "dgx_h100", "nvlink": {"bandwidth": "450 GB/s", "latency": "300 ns"}, "pcie": {"bandwidth": "64 GB/s", "latency": "500 ns"}, "cpu": {"bandwidth": "48 GB/s", "latency": "500 ns"}})",

@@ -4,10 +4,10 @@
 namespace lockstep {
 namespace {
 
-constexpr int kMostRanks = 1024;  // about a million links
+constexpr int kMostMeshRanks = 1024;  // about a million links
 
 NodeBlueprint build_full_mesh(const Parameters& parameters, int ranks) {
-  if (ranks > kMostRanks) {
+  if (ranks > kMostMeshRanks) {
     throw BuildError("ranks", "a full mesh has at most 1024 ranks, got " + std::to_string(ranks));
   }
   NodeBlueprint mesh;

@@ -33,7 +33,7 @@ Builder nvl72_builder() {
   return {
       "nvl72",
       "GB200 NVL72: 72 GPUs on one NVLink domain, 36 Grace CPUs, a NIC per GPU on 4 rails",
-      {{"nvlink", ParameterType::link, Presence::required, "all 18 NVLinks of a GPU together"},
+      {{"nvlink", ParameterType::link, Presence::required, "all NVLinks of a GPU together"},
        {"c2c", ParameterType::link, Presence::required, "NVLink-C2C of a GPU to its Grace CPU"},
        {"pcie", ParameterType::link, Presence::required, "each NIC's slot"}},
       R"({"builder": "nvl72", "nvlink": {"bandwidth": "900 GB/s", "latency": "300 ns"}, "c2c": {"bandwidth": "225 GB/s", "latency": "300 ns"}, "pcie": {"bandwidth": "64 GB/s", "latency": "500 ns"}})",

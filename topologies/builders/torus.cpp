@@ -10,7 +10,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostRanks = 1 << 20;
+constexpr std::int64_t kMostTorusRanks = 1 << 20;
 
 std::string to_text(const Shape& shape) {
   std::string text;
@@ -25,7 +25,7 @@ int size_of(const Shape& shape, std::size_t dimensions, int ranks) {
   }
   std::int64_t product = 1;
   for (const auto side : shape) {
-    if (side > kMostRanks / product) {
+    if (side > kMostTorusRanks / product) {
       throw BuildError("shape", "a torus has at most 1048576 ranks, got " + to_text(shape));
     }
     product *= side;
@@ -79,8 +79,8 @@ NodeBlueprint build_torus_3d(const Parameters& parameters, int ranks) {
   return build_torus(parameters, ranks, 3);
 }
 
-std::vector<Parameter> torus_parameters() {
-  return {{"shape", ParameterType::shape, Presence::required, "ranks along each side"},
+std::vector<Parameter> torus_parameters(int sides) {
+  return {{"shape", ParameterType::shape, Presence::required, "ranks along each side", sides},
           {"link", ParameterType::link, Presence::required, "each cable"}};
 }
 
@@ -94,7 +94,7 @@ Builder torus_2d_builder() {
   return {
       "torus_2d",
       "GPUs on a grid whose rows and columns close into rings",
-      torus_parameters(),
+      torus_parameters(2),
       R"({"builder": "torus_2d", "shape": [4, 4], "link": {"bandwidth": "25 GB/s", "latency": "1 us"}})",
       kSource,
       DirectBuilder{build_torus_2d}};
@@ -104,7 +104,7 @@ Builder torus_3d_builder() {
   return {
       "torus_3d",
       "GPUs on a three-dimensional grid whose lines close into rings",
-      torus_parameters(),
+      torus_parameters(3),
       R"({"builder": "torus_3d", "shape": [4, 4, 4], "link": {"bandwidth": "25 GB/s", "latency": "1 us"}})",
       kSource,
       DirectBuilder{build_torus_3d}};

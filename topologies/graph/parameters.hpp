@@ -28,6 +28,7 @@ struct Parameter {
   ParameterType type = ParameterType::count;
   Presence presence = Presence::required;
   std::string_view description;  // with the default if it is optional
+  int sides = 0;                 // of a shape
 };
 
 struct Ratio {
