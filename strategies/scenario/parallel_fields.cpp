@@ -18,7 +18,7 @@ namespace {
 using Config = ParallelConfig;
 using Text = ParallelField::Text;
 
-constexpr std::int64_t kMostRanks = 1 << 24;
+constexpr std::int64_t kMostDegree = 1 << 24;
 constexpr std::int64_t kMostSequences = 1'000'000'000;
 constexpr std::int64_t kMostOfStage = 100'000;
 constexpr double kMostRatio = 1e6;
@@ -298,12 +298,12 @@ std::string text(fmt::format_string<Args...> format, Args&&... args) {
 
 const std::vector<ParallelField>& parallel_fields() {
   static const std::vector<ParallelField> rows{
-      count("dp", &Config::dp, 1, kMostRanks,
+      count("dp", &Config::dp, 1, kMostDegree,
             "Data-parallel degree (default: ranks / (tp * pp * cp))"),
-      count("tp", &Config::tp, 1, kMostRanks, "Tensor-parallel degree (default: 1)"),
-      count("pp", &Config::pp, 1, kMostRanks, "Pipeline-parallel degree (default: 1)"),
-      count("cp", &Config::cp, 1, kMostRanks, "Context-parallel degree (default: 1)"),
-      count("ep", &Config::ep, 1, kMostRanks,
+      count("tp", &Config::tp, 1, kMostDegree, "Tensor-parallel degree (default: 1)"),
+      count("pp", &Config::pp, 1, kMostDegree, "Pipeline-parallel degree (default: 1)"),
+      count("cp", &Config::cp, 1, kMostDegree, "Context-parallel degree (default: 1)"),
+      count("ep", &Config::ep, 1, kMostDegree,
             "Expert-parallel degree; divides dp * cp (default: 1)"),
       count("vpp", &Config::vpp, 1, kMostOfStage,
             "Model chunks per pipeline stage, for interleaved schedules (default: 1)"),
@@ -322,7 +322,7 @@ const std::vector<ParallelField>& parallel_fields() {
            "Megatron sequence parallelism: norms and dropout sharded along the sequence over the "
            "tp ranks (default: false)"),
       count("zero", &Config::zero, 0, 3, "ZeRO stage (default: 0)"),
-      count("shard_ranks", &Config::shard_ranks, 0, kMostRanks,
+      count("shard_ranks", &Config::shard_ranks, 0, kMostDegree,
             "Ranks over which ZeRO shards; 0: all data-parallel ranks (default: 0)")
           .without_effect([](const Config& of) -> Text {
             if (of.shard_ranks == 0 || of.zero > 0) return {};
@@ -372,7 +372,7 @@ const std::vector<ParallelField>& parallel_fields() {
         return text("cp_kind = {}, but no sequence is cut: cp is 1",
                     name_of(context_names(), of.cp_kind));
       }),
-      count("ulysses", &Config::ulysses, 0, kMostRanks,
+      count("ulysses", &Config::ulysses, 0, kMostDegree,
             "cp_kind 2d: ranks per all-to-all; 0: those of a node (default: 0)")
           .without_effect([](const Config& of) -> Text {
             const bool used = of.cp > 1 && of.cp_kind == ContextKind::both;
@@ -387,7 +387,7 @@ const std::vector<ParallelField>& parallel_fields() {
              "bucket (default: after_all)"),
       choice("exchange", &Config::exchange, "way to exchange gradients", exchange_names(),
              "Method that combines gradients (default: all_reduce)"),
-      count("servers", &Config::servers, 1, kMostRanks, "Number of parameter servers (default: 1)")
+      count("servers", &Config::servers, 1, kMostDegree, "Number of parameter servers (default: 1)")
           .impossible([](const Config& of) -> Text {
             if (of.servers <= 1 || of.exchange == GradientExchange::parameter_server) return {};
             return text("servers = {} goes with exchange parameter_server alone", of.servers);

@@ -12,9 +12,9 @@ enum Lane { kFromBelow, kToAbove, kFromAbove, kToBelow, kLanes };
 constexpr int kUp = 0;  // channels
 constexpr int kDown = 1;
 
-class Reduction final : public Schedule {
+class TreeReduction final : public Schedule {
  public:
-  explicit Reduction(ReductionTrees trees) : trees_{std::move(trees)} {}
+  explicit TreeReduction(ReductionTrees trees) : trees_{std::move(trees)} {}
 
   [[nodiscard]] int ranks() const override { return trees_.ranks() + trees_.switches(); }
   [[nodiscard]] int lanes() const override { return kLanes; }
@@ -142,7 +142,7 @@ std::optional<std::string> ReductionTrees::problem() const {
 }
 
 SchedulePtr make_reduction_trees(const ReductionTrees& trees) {
-  return std::make_shared<Reduction>(trees);
+  return std::make_shared<TreeReduction>(trees);
 }
 
 }  // namespace lockstep

@@ -16,14 +16,14 @@ using Item = MscclRankBlocks::Item;
 using Block = MscclRankBlocks::Block;
 
 /// Positions in blocks, at most one a block.
-using Positions = std::map<std::uint32_t, std::uint32_t>;
+using StepPositions = std::map<std::uint32_t, std::uint32_t>;
 
-void keep_latest(Positions& positions, const Item& item) {
+void keep_latest(StepPositions& positions, const Item& item) {
   const auto [found, added] = positions.emplace(item.block, item.position);
   if (!added) found->second = std::max(found->second, item.position);
 }
 
-bool implies(const Positions& positions, std::uint32_t block, std::uint32_t position) {
+bool implies(const StepPositions& positions, std::uint32_t block, std::uint32_t position) {
   const auto found = positions.find(block);
   return found != positions.end() && position <= found->second;
 }
@@ -60,7 +60,7 @@ class GpuWriter {
   void choose_dependencies() {
     needed_.resize(blocks_.items.size());
     for (const Block& block : blocks_.blocks) {
-      Positions seen;  // what the block has waited for already
+      StepPositions seen;  // what the block has waited for already
       for (const ItemId id : block.items) {
         needed_[id] = needed_by(blocks_.items[id], seen);
         for (const auto& [other, position] : needed_[id]) {
@@ -71,8 +71,8 @@ class GpuWriter {
     }
   }
 
-  [[nodiscard]] Positions needed_by(const Item& item, const Positions& seen) const {
-    Positions wanted;
+  [[nodiscard]] StepPositions needed_by(const Item& item, const StepPositions& seen) const {
+    StepPositions wanted;
     for (const ItemId id : item.after) {
       const Item& other = blocks_.items[id];
       const bool own = other.block == item.block && other.position < item.position;
@@ -82,16 +82,16 @@ class GpuWriter {
   }
 
   /// What one of them waits for itself, or the steps just before it do, need not be waited for.
-  [[nodiscard]] Positions without_implied(const Positions& wanted) const {
+  [[nodiscard]] StepPositions without_implied(const StepPositions& wanted) const {
     if (wanted.size() < 2) return wanted;
     constexpr std::uint32_t kLookBack = 4;
-    Positions implied;
+    StepPositions implied;
     for (const auto& [block, position] : wanted) {
       const std::uint32_t first = position - std::min(position, kLookBack);
       for (std::uint32_t at = first; at <= position; ++at)
         for (const ItemId id : item_at(block, at).after) keep_latest(implied, blocks_.items[id]);
     }
-    Positions out;
+    StepPositions out;
     for (const auto& [block, position] : wanted) {
       if (!implies(implied, block, position)) out.emplace(block, position);
     }
@@ -114,7 +114,7 @@ class GpuWriter {
       }
       counts_.most_steps = std::max(counts_.most_steps, next);
     }
-    for (const Positions& needed : needed_) {
+    for (const StepPositions& needed : needed_) {
       for (const auto& [block, position] : needed)
         awaited_[blocks_.blocks[block].items[position]] = true;
     }
@@ -130,7 +130,7 @@ class GpuWriter {
   }
 
   void write_item(ItemId id) {
-    const Positions& needed = needed_[id];
+    const StepPositions& needed = needed_[id];
     std::int64_t number = number_[id] - std::max<std::int64_t>(0, std::ssize(needed) - 1);
     for (auto dependency = needed.begin(); dependency != needed.end(); ++dependency) {
       const auto& [block, position] = *dependency;
@@ -188,7 +188,7 @@ class GpuWriter {
   std::int64_t spare_output_ = 0;
   std::int64_t deferred_ = 0;
   std::vector<std::int64_t> staging_;  // by block
-  std::vector<Positions> needed_;      // by item
+  std::vector<StepPositions> needed_;  // by item
   std::vector<std::int64_t> number_;   // by item, of its step
   std::vector<bool> awaited_;          // by item
   MscclGpuCounts counts_;

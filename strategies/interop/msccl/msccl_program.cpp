@@ -13,7 +13,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 20U;
+constexpr std::int64_t kMostProgramRanks = std::int64_t{1} << 20U;
 
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 16U;
 constexpr int kUnreadable = -2;  // a peer that has been noted as a problem
@@ -70,7 +70,7 @@ class ProgramReader {
   }
 
   void read_numbers(const XmlReader& in) {
-    ranks_ = in.integer_if_any("ngpus", {1, kMostRanks});
+    ranks_ = in.integer_if_any("ngpus", {1, kMostProgramRanks});
     out_.channels = as_int(in.integer_if_any("nchannels", {1, kMostChannels}), 0);
     if (const auto chunks = in.integer_if_any("nchunksperloop", {1, kMostMscclChunks}))
       out_.chunks_per_loop = static_cast<std::int32_t>(*chunks);
@@ -79,8 +79,9 @@ class ProgramReader {
     out_.min_bytes = in.integer_if_any("minBytes", kByteCount);
     out_.max_bytes = in.integer_if_any("maxBytes", kByteCount);
     if (out_.max_bytes == 0) out_.max_bytes.reset();  // which RCCL takes for no limit
-    out_.root = as_int(in.integer_if_any("root", {0, ranks_.value_or(kMostRanks) - 1}), 0);
-    out_.distance = as_int(in.integer_if_any("distance", {-kMostRanks, kMostRanks}), 1);
+    out_.root = as_int(in.integer_if_any("root", {0, ranks_.value_or(kMostProgramRanks) - 1}), 0);
+    out_.distance =
+        as_int(in.integer_if_any("distance", {-kMostProgramRanks, kMostProgramRanks}), 1);
     if (const auto slots = in.integer_if_any("slots", {0, kMostSlots}))
       out_.slots = static_cast<int>(*slots);
   }
@@ -91,7 +92,7 @@ class ProgramReader {
   }
 
   /// The GPUs that a number may name.
-  [[nodiscard]] IntegerRange peers() const { return {-1, ranks_.value_or(kMostRanks) - 1}; }
+  [[nodiscard]] IntegerRange peers() const { return {-1, ranks_.value_or(kMostProgramRanks) - 1}; }
 
   void read_gpu(const XmlElement& element) {
     MscclGpu gpu;

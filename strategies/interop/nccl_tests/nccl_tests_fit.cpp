@@ -11,7 +11,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kMostRanks = 4096;  // beyond, factors differ by less than what is printed
+constexpr int kMostFittedRanks = 4096;  // beyond, factors differ by less than what is printed
 
 /// busbw over algbw as printed, and how far off rounding may have it.
 struct Factor {
@@ -60,9 +60,9 @@ std::pair<int, int> possible_ranks(const NcclRun& run, bool moves) {
   if (run.names_all_ranks() && (named > 1 || !moves)) return {named, named};
   int least = 2;
   for (const NcclDevice& device : run.devices) {
-    least = std::max(least, std::min(device.rank, kMostRanks - 1) + 1);
+    least = std::max(least, std::min(device.rank, kMostFittedRanks - 1) + 1);
   }
-  return {least, kMostRanks};
+  return {least, kMostFittedRanks};
 }
 
 std::optional<NcclFit> fit(Collective collective, const NcclRun& run) {

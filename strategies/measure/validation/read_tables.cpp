@@ -7,7 +7,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr std::int64_t kMostRanks = 1 << 24;
+constexpr std::int64_t kMostTableRanks = 1 << 24;
 constexpr std::int64_t kLargestMessage = std::int64_t{1} << 50U;
 constexpr std::int64_t kLongest = 1'000'000'000;  // of any dimension
 
@@ -162,7 +162,7 @@ CollectiveTable read_collective_table(ObjectReader& in) {
   table.cluster = read_measured_cluster(in);
   const std::string name = in.one_of("collective", "collective", collective_names());
   table.collective = parse_collective(name).value_or(Collective::all_reduce);
-  table.ranks = static_cast<int>(in.integer("ranks", 2, kMostRanks));
+  table.ranks = static_cast<int>(in.integer("ranks", 2, kMostTableRanks));
   (void)in.optional_string("library");
   table.algorithm = in.one_of("algorithm", "algorithm", {"ring", "tree", "nvls", "sharp"}, "");
   in.array(

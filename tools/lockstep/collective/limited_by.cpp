@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <regex>
+#include <algorithm>
+#include <cctype>
 
 namespace lockstep::cli {
 
@@ -10,8 +11,23 @@ namespace {
 
 /// "node0/gpu12 -> node0/nvswitch3" as "gpu -> nvswitch": without nodes and numbers.
 std::string kinds_of(const std::string& link) {
-  static const std::regex numbers{"node[0-9]+/|[0-9]+"};
-  return std::regex_replace(link, numbers, "");
+  constexpr std::string_view kNode = "node";
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  std::string out;
+  for (auto at = link.begin(); at != link.end();) {
+    const std::string_view rest{at, link.end()};
+    const auto digits = rest.starts_with(kNode) ? at + kNode.size() : at;
+    const auto end = std::find_if_not(digits, link.end(), is_digit);
+    const bool node = digits != at && end != digits && end != link.end() && *end == '/';
+    if (node) {
+      at = end + 1;
+    } else if (is_digit(*at)) {
+      at = end;
+    } else {
+      out += *at++;
+    }
+  }
+  return out;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr int kMostRanks = 4096;
+constexpr int kMostTrainedRanks = 4096;
 constexpr int kMostSteps = 10'000;
 
 struct Options {
@@ -61,7 +61,7 @@ void add_subject(const Command& command, const std::shared_ptr<Options>& given) 
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_whole_number(
-      command, "--ranks,-n", 2, kMostRanks,
+      command, "--ranks,-n", 2, kMostTrainedRanks,
       [given](auto n) { given->request.ranks = static_cast<int>(n); },
       "Maximum number of ranks after shrinking (default 32)");
   command.add_flag("--no-shrink", given->whole, "Execute the scenario's own model and degrees");
