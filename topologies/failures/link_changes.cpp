@@ -122,13 +122,9 @@ void fail(LinkState& state) {
   state.figures.efficiency = 1;
 }
 
-// --- telling
+// --- effects
 
-std::string count_of_links(std::size_t count) {
-  return fmt::format("{} link{}", count, count == 1 ? "" : "s");
-}
-
-/// What the links were before and are now, where that is the same for all of them.
+/// Values of several links before and after a change.
 struct Difference {
   std::set<std::pair<Rate, Rate>> carried;
   std::set<std::pair<Duration, Duration>> latency;
@@ -140,36 +136,40 @@ struct Difference {
 };
 
 template <class Quantity>
-std::string told(const std::set<std::pair<Quantity, Quantity>>& pairs,
-                 const std::string& otherwise) {
-  if (pairs.size() != 1) return otherwise;
-  return to_string(pairs.begin()->first) + " -> " + to_string(pairs.begin()->second);
+std::optional<std::pair<Quantity, Quantity>> common(
+    const std::set<std::pair<Quantity, Quantity>>& pairs) {
+  return pairs.size() == 1 ? std::optional{*pairs.begin()} : std::nullopt;
 }
 
-std::string text_of(const LinkChange& change, const Difference& difference) {
+template <class Quantity>
+std::string arrow(const std::optional<std::pair<Quantity, Quantity>>& pair,
+                  const std::string& otherwise) {
+  return pair ? to_string(pair->first) + " -> " + to_string(pair->second) : otherwise;
+}
+
+std::string values_text(const LinkEffect& effect) {
+  const LinkChange& change = effect.change;
   std::string text;
   if (change.bandwidth || change.bandwidth_factor) {
     const std::string to = change.bandwidth
                                ? to_string(*change.bandwidth)
                                : fmt::format("{:.6g}%", *change.bandwidth_factor * 100);
-    text = told(difference.carried, "bandwidth to " + to);
+    text = arrow(effect.bandwidth, "bandwidth to " + to);
   }
   if (change.latency) {
     text += text.empty() ? "latency " : ", latency ";
-    text += told(difference.latency, "to " + to_string(*change.latency));
+    text += arrow(effect.latency, "to " + to_string(*change.latency));
   }
   return text;
 }
 
-std::string describe(const LinkChange& change, const NamedLinks& links,
-                     const Difference& difference) {
-  const std::string count = links.ids.size() == 1 ? "" : count_of_links(links.ids.size());
-  if (change.failed) return links.name + " failed" + (count.empty() ? "" : ": " + count);
-  const std::string what = text_of(change, difference);
-  return links.name + ": " + (count.empty() ? "" : count + ", ") + what;
-}
-
 }  // namespace
+
+std::string describe(const LinkEffect& effect) {
+  const std::string count = effect.count == 1 ? "" : fmt::format("{} links", effect.count);
+  if (effect.change.failed) return effect.links + " failed" + (count.empty() ? "" : ": " + count);
+  return effect.links + ": " + (count.empty() ? "" : count + ", ") + values_text(effect);
+}
 
 LinkChange parse_link_settings(std::string_view links, std::string_view settings) {
   LinkChange change;
@@ -185,7 +185,7 @@ LinkChange parse_link_settings(std::string_view links, std::string_view settings
 ChangedCluster change_links(const Cluster& cluster, std::span<const LinkChange> changes) {
   States states;
   for (const LinkState& state : cluster.overlay().all()) states[state.id] = state;
-  std::vector<std::string> notes;
+  std::vector<LinkEffect> effects;
   for (const LinkChange& change : changes) {
     const NamedLinks links = links_named(cluster, change.links);
     Difference difference;
@@ -197,11 +197,12 @@ ChangedCluster change_links(const Cluster& cluster, std::span<const LinkChange> 
       if (change.failed) fail(state);
       states[id] = state;
     }
-    notes.push_back(describe(change, links, difference));
+    effects.push_back({change, links.name, links.ids.size(), common(difference.carried),
+                       common(difference.latency)});
   }
   std::vector<LinkState> all;
   for (const auto& [id, state] : states) all.push_back(state);
-  return {cluster.with(LinkOverlay{std::move(all)}), std::move(notes)};
+  return {cluster.with(LinkOverlay{std::move(all)}), std::move(effects)};
 }
 
 }  // namespace lockstep

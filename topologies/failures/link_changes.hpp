@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/error.hpp"
@@ -32,11 +34,22 @@ class LinkChangeError : public Error {
 /// Parses "bandwidth=50%,latency=5 us" or "bandwidth=25 GB/s". Throws LinkChangeError.
 [[nodiscard]] LinkChange parse_link_settings(std::string_view links, std::string_view settings);
 
+/// Effect of one change.
+struct LinkEffect {
+  LinkChange change;
+  std::string links;      // by the names of their ends, "node0/nic0 -> rail0/leaf0"
+  std::size_t count = 0;  // of links
+  /// Usable bandwidth and latency before and after; none if the links differ in them.
+  std::optional<std::pair<Rate, Rate>> bandwidth{};
+  std::optional<std::pair<Duration, Duration>> latency{};
+};
+
+/// "node0/nic0 -> rail0/leaf0: 50 GB/s -> 25 GB/s", "rail0/leaf0 failed: 16 links".
+[[nodiscard]] std::string describe(const LinkEffect& effect);
+
 struct ChangedCluster {
   Cluster cluster;
-  /// Effects, one line per change: "node0/nic0 -> rail0/leaf0: 50 GB/s -> 25 GB/s", "rail0/leaf0
-  /// failed: 16 links".
-  std::vector<std::string> notes;
+  std::vector<LinkEffect> effects;  // of each change
 };
 
 /// The cluster after the changes, applied in order; a failed link stays failed. Routes, bandwidths

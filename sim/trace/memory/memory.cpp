@@ -187,7 +187,7 @@ Bytes CategoryBytes::total() const {
   return sum;
 }
 
-std::string to_string(const HeldTensor& held, const Program& program) {
+std::string to_string(const HeldTensor& held, const std::string& name) {
   std::string places;
   const auto say = [&](std::int64_t count, std::string_view what) {
     if (count > 1) places += fmt::format("{}{} {}", places.empty() ? "" : ", ", count, what);
@@ -195,7 +195,6 @@ std::string to_string(const HeldTensor& held, const Program& program) {
   say(held.positions, "layers");
   say(held.microbatches, "microbatches");
   if (held.instances != held.positions * held.microbatches) say(held.instances, "instances");
-  const std::string& name = program.tensors[held.tensor].name;
   return places.empty() ? name : fmt::format("{} ({})", name, places);
 }
 

@@ -52,9 +52,9 @@ struct HeldTensor {
   Bytes bytes;                    // in total
 };
 
-/// "24 positions, 3 microbatches: mlp.up.output"; the number of instances if it is not the product;
-/// "loss" for a single one.
-[[nodiscard]] std::string to_string(const HeldTensor& held, const Program& program);
+/// "mlp.up.output (24 layers, 3 microbatches)"; with the number of instances if it is not the
+/// product; "loss" for a single one.
+[[nodiscard]] std::string to_string(const HeldTensor& held, const std::string& name);
 
 struct MemoryPeak {
   CategoryBytes held;

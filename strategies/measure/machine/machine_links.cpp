@@ -1,7 +1,5 @@
 #include "strategies/measure/machine/machine_links.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <memory>
@@ -35,15 +33,7 @@ std::set<std::string> words_of(std::string_view text) {
   return out;
 }
 
-/// What one GPU sends another alone.
-struct Path {
-  Rate rate = Rate::bytes_per_second(1);
-  Duration latency{};
-
-  [[nodiscard]] std::string text() const {
-    return fmt::format("{:.4g} GB/s after {}", rate.bytes_per_second() / 1e9, to_string(latency));
-  }
-};
+using Path = MachineLinkUse::Path;
 
 /// Between two GPUs that NVLink joins; else none.
 std::optional<Path> path_of(const Cluster& cluster, const Router& router, const MachineLink& pair) {
@@ -88,25 +78,22 @@ GpuLinkFactors factors_of(const std::vector<Pair>& pairs, Duration start) {
   return {median(bandwidth), most ? median(latency) : 1};
 }
 
-std::string range_of(const std::vector<Pair>& pairs) {
+MachineLinkUse measured_use(const std::vector<Pair>& pairs, const Cluster& cluster) {
   const auto slower = [](const Pair& a, const Pair& b) {
     return a.measured.bandwidth < b.measured.bandwidth;
   };
   const auto [least, most] = std::minmax_element(pairs.begin(), pairs.end(), slower);
-  const auto text = [](const Pair& of) {
-    return fmt::format("{:.4g}", of.measured.bandwidth.bytes_per_second() / 1e9);
-  };
-  if (text(*least) == text(*most)) return {};
-  return fmt::format(", of {} to {} GB/s", text(*least), text(*most));
-}
-
-std::string taken(const std::vector<Pair>& pairs, const Cluster& cluster) {
   const Pair& first = pairs.front();
   const auto path = path_of(cluster, *make_router(cluster), first.measured);
-  return fmt::format(
-      "NVLinks as measured, {} from GPU {} to GPU {} (else {}): the median of {} pair{}{}",
-      path.value_or(first.built).text(), first.measured.from, first.measured.to, first.built.text(),
-      pairs.size(), pairs.size() == 1 ? "" : "s", range_of(pairs));
+  MachineLinkUse out;
+  out.from = first.measured.from;
+  out.to = first.measured.to;
+  out.now = path.value_or(first.built);
+  out.before = first.built;
+  out.pairs = pairs.size();
+  out.slowest = least->measured.bandwidth;
+  out.fastest = most->measured.bandwidth;
+  return out;
 }
 
 }  // namespace
@@ -123,18 +110,20 @@ bool is_of_kind(const MeasuredMachine& machine, const Device& device) {
 
 ClusterOfMachine with_links_of(const MeasuredMachine& machine, const Cluster& cluster,
                                const Device& device) {
-  const std::string stay = "as the cluster has them: ";
-  if (machine.backend == "host") return {cluster, stay + "the calibration is of a host"};
+  using Kind = MachineLinkUse::Kind;
+  if (machine.backend == "host") return {cluster, {Kind::host}};
   if (!is_of_kind(machine, device)) {
-    return {cluster,
-            fmt::format("{}the calibration is of {}, not of {}", stay, machine.device, device.id)};
+    MachineLinkUse other{Kind::other_device};
+    other.measured_device = machine.device;
+    other.device = device.id;
+    return {cluster, std::move(other)};
   }
-  if (machine.fit.links.pairs.empty()) return {cluster, stay + "the calibration is of one GPU"};
+  if (machine.fit.links.pairs.empty()) return {cluster, {Kind::one_gpu}};
   const std::vector<Pair> pairs = pairs_of(machine.fit, cluster);
-  if (pairs.empty()) return {cluster, stay + "no two GPUs of a node are joined by NVLink alone"};
+  if (pairs.empty()) return {cluster, {Kind::no_nvlink}};
   Cluster out = with_gpu_links(cluster, factors_of(pairs, machine.fit.empty_copy));
-  std::string words = taken(pairs, out);
-  return {std::move(out), std::move(words)};
+  MachineLinkUse use = measured_use(pairs, out);
+  return {std::move(out), std::move(use)};
 }
 
 }  // namespace lockstep

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "strategies/measure/machine/measured_machine.hpp"
@@ -12,10 +14,36 @@ namespace lockstep {
 /// of multiprocessors agree. "NVIDIA H100 80GB HBM3" with 132 of them is "h100-sxm5-80gb".
 [[nodiscard]] bool is_of_kind(const MeasuredMachine& machine, const Device& device);
 
+/// Which links between GPUs a cluster has after with_links_of().
+struct MachineLinkUse {
+  enum class Kind : std::uint8_t {
+    measured,      // NVLinks of the machine; otherwise those of the cluster, since
+    host,          // the calibration is of a host,
+    other_device,  // of another device,
+    one_gpu,       // of one GPU,
+    no_nvlink,     // or no two GPUs of a node are joined by NVLink alone
+  } kind = Kind::measured;
+  /// A path from one GPU to another.
+  struct Path {
+    Rate rate = Rate::bytes_per_second(1);
+    Duration latency{};
+  };
+  std::string measured_device{};  // of other_device: the calibration's name of its GPUs
+  std::string device{};           // of other_device: the cluster's
+  // Of measured links:
+  int from = 0;  // an example: GPUs of a node
+  int to = 0;
+  Path now{};                                // of the example
+  Path before{};                             // the same without the calibration
+  std::size_t pairs = 0;                     // whose median is used
+  Rate slowest = Rate::bytes_per_second(1);  // of the pairs
+  Rate fastest = Rate::bytes_per_second(1);
+};
+
 /// A cluster with the measured links of a machine.
 struct ClusterOfMachine {
   Cluster cluster;
-  std::string links;  // in words: the parameters used, or why none were
+  MachineLinkUse links;
 };
 
 /// The cluster with the measured NVLinks of a machine between the GPUs of a node, so that a single

@@ -107,7 +107,7 @@ TEST_CASE("settings of a link are read, and refused with what is allowed") {
 TEST_CASE("links are named by their ends, by a vertex or by a node") {
   const Cluster cluster = dgx(2);
   const auto note = [&](const std::string& links) {
-    return change_links(cluster, std::array{failed(links)}).notes.at(0);
+    return describe(change_links(cluster, std::array{failed(links)}).effects.at(0));
   };
   CHECK(note("node0/gpu3 -> node0/nvswitch0") == "node0/gpu3 -> node0/nvswitch0 failed");
   CHECK(note("node0/gpu3->node0/nvswitch0") == "node0/gpu3 -> node0/nvswitch0 failed");
@@ -142,8 +142,8 @@ TEST_CASE("a slower link takes its time, and says what it was") {
   const Cluster before = star(4);
   // 1 MB at 50 GB/s and two links of 1 us.
   CHECK(time_of(before, 0, 1, 1'000'000_B) == 22_us);
-  const auto [half, notes] = set(before, "gpu0 -> leaf0", "bandwidth=50%");
-  CHECK(notes.at(0) == "gpu0 -> leaf0: 50 GB/s -> 25 GB/s");
+  const auto [half, effects] = set(before, "gpu0 -> leaf0", "bandwidth=50%");
+  CHECK(describe(effects.at(0)) == "gpu0 -> leaf0: 50 GB/s -> 25 GB/s");
   CHECK(time_of(half, 0, 1, 1'000'000_B) == 42_us);
   CHECK(time_of(half, 1, 0, 1'000'000_B) == 22_us);  // the other direction is as it was
   CHECK(time_of(half, 2, 3, 1'000'000_B) == 22_us);
@@ -152,7 +152,7 @@ TEST_CASE("a slower link takes its time, and says what it was") {
 
   const auto [both, more] =
       set(before, "gpu0--leaf0", "bandwidth=10 GB/s,latency=" + to_string(5_us));
-  CHECK(more.at(0) == "gpu0 -- leaf0: 2 links, 50 GB/s -> 10 GB/s, latency 1 us -> 5 us");
+  CHECK(describe(more.at(0)) == "gpu0 -- leaf0: 2 links, 50 GB/s -> 10 GB/s, latency 1 us -> 5 us");
   CHECK(time_of(both, 0, 1, 1'000'000_B) == 106_us);  // 100 us, 5 us, 1 us
   CHECK(time_of(both, 1, 0, 1'000'000_B) == 106_us);
 }
@@ -164,14 +164,16 @@ TEST_CASE("bandwidth is what is carried; changes act on what the ones before lef
   const std::array changes{parse_link_settings("gpu0", "bandwidth=50%"),
                            parse_link_settings("gpu0 -> gpu1", "bandwidth=50%"),
                            parse_link_settings("gpu0 -> gpu1", "latency=2 us"), failed("gpu2")};
-  const auto [after, notes] = change_links(before, changes);
+  const auto [after, effects] = change_links(before, changes);
+  std::vector<std::string> notes;
+  for (const LinkEffect& effect : effects) notes.push_back(describe(effect));
   CHECK(notes == std::vector<std::string>{
                      "gpu0: 4 links, 48 GB/s -> 24 GB/s", "gpu0 -> gpu1: 24 GB/s -> 12 GB/s",
                      "gpu0 -> gpu1: latency 1 us -> 2 us", "gpu2 failed: 4 links"});
   CHECK(after.link(0).figures.carried() == 12_GBps);
   CHECK(after.link(0).figures.latency == 2_us);
-  const auto mixed = set(dgx(1), "node0/gpu0", "bandwidth=50%,latency=1 us").notes;
-  CHECK(mixed.at(0) == "node0/gpu0: 4 links, bandwidth to 50%, latency to 1 us");
+  const auto mixed = set(dgx(1), "node0/gpu0", "bandwidth=50%,latency=1 us").effects;
+  CHECK(describe(mixed.at(0)) == "node0/gpu0: 4 links, bandwidth to 50%, latency to 1 us");
   CHECK(error_of([&] { return set(before, "gpu0", "bandwidth=1 B/s"); }) == "accepted");
   const Cluster slow = set(before, "gpu0", "bandwidth=8 b/s").cluster;
   CHECK(error_of([&] {
@@ -223,7 +225,7 @@ TEST_CASE("a ring goes the other way round, and breaks with the second failure")
   const Cluster twice = without(once, "gpu4 -> gpu5");
   // From 2 on clockwise the way ends at 4.
   CHECK(first_cut_off(twice) == std::pair<EndpointId, EndpointId>{2, 0});
-  const auto [left, notes] = change_links(
+  const auto [left, effects] = change_links(
       ring, std::array{parse_link_settings("gpu1 -> gpu2", "bandwidth=50%"), failed("gpu1--gpu2")});
   CHECK(walk(left, route_of(*make_router(left), 1, 2)).size() > 20);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/app/collective/candidates.hpp"
+#include "tools/app/errors.hpp"
 
 namespace lockstep::app {
 
@@ -29,12 +30,12 @@ struct AgainstReport {
   std::shared_ptr<const CollectiveSetup> setup;
   std::vector<Candidate> candidates;  // possible on the cluster
   std::vector<MeasuredRow> measured;
-  std::vector<Duration> simulated;    // candidate by candidate, each row by row
-  std::vector<std::string> left_out;  // candidates that the cluster does not allow, with reasons
-  std::size_t rows_found_wrong = 0;   // with wrong elements by nccl-tests' own check; left out
-  std::size_t rows_of_0_bytes = 0;    // left out
-  std::size_t skipped_lines = 0;      // from neither nccl-tests nor NCCL
-  bool cut_row = false;               // the last row of a run ends early
+  std::vector<Duration> simulated;       // candidate by candidate, each row by row
+  std::vector<RequestProblem> left_out;  // candidates that the cluster does not allow
+  std::size_t rows_found_wrong = 0;      // with wrong elements by nccl-tests' own check; left out
+  std::size_t rows_of_0_bytes = 0;       // left out
+  std::size_t skipped_lines = 0;         // from neither nccl-tests nor NCCL
+  bool cut_row = false;                  // the last row of a run ends early
   std::string fingerprint;
 };
 

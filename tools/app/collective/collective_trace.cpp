@@ -111,7 +111,7 @@ void write_collective_trace(const CollectiveRequest& request, const std::string&
                             const OnTraceSize& on_size) {
   const auto setup = setup_for(request);
   const CollectiveRunner runner(*setup, request.runner_options());
-  std::vector<std::string> left_out;
+  std::vector<RequestProblem> left_out;
   const std::vector<Candidate> candidates = allowed(request, runner, left_out);
   if (candidates.size() != 1 || request.sizes.size() != 1)
     throw RequestError("trace",

@@ -196,7 +196,7 @@ class CrossoverSearch {
 
   const CollectiveRequest& request_;
   std::shared_ptr<const CollectiveSetup> setup_;
-  std::vector<std::string> left_out_;
+  std::vector<RequestProblem> left_out_;
   CollectiveRunner runner_;
   std::vector<Candidate> candidates_;
 };

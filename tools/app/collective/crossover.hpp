@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/app/collective/collective_request.hpp"
+#include "tools/app/errors.hpp"
 
 namespace lockstep::app {
 
@@ -32,7 +33,7 @@ struct CrossoverReport {
   std::shared_ptr<const CollectiveSetup> setup;
   std::vector<Candidate> candidates;  // possible on the cluster
   std::vector<CollectiveCrossovers> collectives;
-  std::vector<std::string> left_out;  // candidates that the cluster does not allow, with reasons
+  std::vector<RequestProblem> left_out;  // candidates that the cluster does not allow
   std::string fingerprint;
 };
 

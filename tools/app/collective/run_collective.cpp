@@ -171,18 +171,14 @@ std::shared_ptr<const CollectiveSetup> setup_for(const CollectiveRequest& reques
 }
 
 std::vector<Candidate> allowed(const CollectiveRequest& request, const CollectiveRunner& runner,
-                               std::vector<std::string>& left_out) {
+                               std::vector<RequestProblem>& left_out) {
   std::vector<Candidate> out;
-  std::vector<RequestProblem> refused;
   for (const Candidate& each : request.candidates) {
     const std::vector<std::string> problems = runner.problems(each);
     if (problems.empty()) out.push_back(each);
-    for (const std::string& problem : problems) {
-      left_out.push_back(problem);
-      refused.push_back(problem_of(each, problem));
-    }
+    for (const std::string& problem : problems) left_out.push_back(problem_of(each, problem));
   }
-  if (out.empty()) throw RequestError(std::move(refused));
+  if (out.empty()) throw RequestError(left_out);
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "strategies/collectives/bounds/collective_bound.hpp"
 #include "tools/app/collective/collective_request.hpp"
+#include "tools/app/errors.hpp"
 
 namespace lockstep::app {
 
@@ -26,9 +27,9 @@ struct CollectiveReport {
   std::shared_ptr<const CollectiveSetup> setup;
   std::vector<Candidate> candidates;  // possible on the cluster
   std::vector<Bytes> sizes;
-  std::vector<CollectiveRow> rows;    // candidate by candidate, each size by size
-  std::vector<std::string> left_out;  // candidates that the cluster does not allow, with reasons
-  std::string fingerprint;            // of all completion times
+  std::vector<CollectiveRow> rows;       // candidate by candidate, each size by size
+  std::vector<RequestProblem> left_out;  // candidates that the cluster does not allow
+  std::string fingerprint;               // of all completion times
 
   [[nodiscard]] const CollectiveRow& row(std::size_t candidate, std::size_t size) const {
     return rows[candidate * sizes.size() + size];
@@ -43,7 +44,7 @@ struct CollectiveReport {
 /// all of them if it allows none.
 [[nodiscard]] std::vector<Candidate> allowed(const CollectiveRequest& request,
                                              const CollectiveRunner& runner,
-                                             std::vector<std::string>& left_out);
+                                             std::vector<RequestProblem>& left_out);
 
 /// Replays every candidate at every size. Throws RequestError for a candidate that the cluster does
 /// not allow or a replay that needs too much memory, Refusal for a deadlock or a wrong element.

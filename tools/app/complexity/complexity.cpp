@@ -129,19 +129,11 @@ class Measurer {
     }
     if (outcome.points.empty() && !request_.every_row)
       throw RequestError(without.front()->problems);
-    if (!without.empty()) out.left_out.push_back(left_out_text(without, outcome));
+    if (!without.empty())
+      out.unmeasured.push_back({outcome.spec, outcome.points.empty(), without.size(),
+                                without.front()->ranks, without.front()->problems.front()});
     fit(outcome);
     if (!outcome.points.empty()) out.outcomes.push_back(std::move(outcome));
-  }
-
-  static std::string left_out_text(const std::vector<const Job*>& without,
-                                   const ComplexityOutcome& outcome) {
-    if (outcome.points.empty())
-      return fmt::format("{} is left out: {}", outcome.spec.text(),
-                         without.front()->problems.front().message);
-    return fmt::format("{} is left out at {} numbers of ranks, as at {}: {}", outcome.spec.text(),
-                       without.size(), without.front()->ranks,
-                       without.front()->problems.front().message);
   }
 
   static void fit(ComplexityOutcome& outcome) {

@@ -8,6 +8,7 @@
 #include "strategies/collectives/sizing.hpp"
 #include "tools/app/collective/setup/collective_setup.hpp"
 #include "tools/app/complexity/complexity_fit.hpp"
+#include "tools/app/errors.hpp"
 #include "tools/app/progress.hpp"
 
 namespace lockstep::app {
@@ -55,10 +56,19 @@ struct ComplexityOutcome {
   std::optional<Growth> asymptotic_time;
 };
 
+/// An algorithm without a point at some numbers of ranks.
+struct UnmeasuredRanks {
+  AlgorithmSpec spec;
+  bool all = false;        // at all numbers of ranks
+  std::size_t count = 0;   // of numbers of ranks
+  int first = 0;           // the lowest
+  RequestProblem problem;  // there
+};
+
 struct ComplexityResult {
   std::string cluster;  // "star (host), network fluid, routes auto"
   std::vector<ComplexityOutcome> outcomes;
-  std::vector<std::string> left_out;  // with reasons
+  std::vector<UnmeasuredRanks> unmeasured{};
 };
 
 /// Both messages are divided as by `lockstep collective`, so that times agree. Throws RequestError,

@@ -65,7 +65,7 @@ class Explainer {
       refuse_rounds();
     }
     out_.cost = explain_cost(out_.stage, row(), replayed);
-    if (!replayed) out_.notes.push_back("not simulated: too many messages for a quick replay");
+    out_.omitted.too_many_to_simulate = !replayed;
     return std::move(out_);
   }
 
@@ -81,9 +81,9 @@ class Explainer {
   }
 
   void refuse_rounds() {
-    const std::string why = "too large to print round by round; use fewer ranks";
-    if (out_.request.rounds) throw Refusal("rounds", why);
-    out_.notes.push_back(why);
+    if (out_.request.rounds)
+      throw Refusal("rounds", "too large to print round by round; use fewer ranks");
+    out_.omitted.rounds_too_large = true;
   }
 
   void play() {
@@ -109,7 +109,7 @@ class Explainer {
     RoundSimulator runner(schedule(), board_->memory());
     while (runner.next(round)) take(round);
     refuse_stop(runner);
-    note_what_is_left_out();
+    note_omissions();
     judge();
   }
 
@@ -164,26 +164,21 @@ class Explainer {
       out_.events.push_back(round);
   }
 
-  void note_what_is_left_out() {
-    const auto note = [&](const auto& shown, const char* what, std::size_t count) {
-      if (count > kMostPlaces && !out_.request.all_places)
-        out_.notes.push_back(fmt::format("tables show {} of {} {}; --wide shows all",
-                                         shown.size() - 1, count, what));
+  void note_omissions() {
+    const auto places = [&](const auto& shown, std::size_t count) -> std::optional<ShownPlaces> {
+      if (count <= kMostPlaces || out_.request.all_places) return std::nullopt;
+      return ShownPlaces{shown.size() - 1, count};
     };
-    note(shown_rows_, "ranks", static_cast<std::size_t>(schedule().ranks()));
-    note(shown_columns_, "chunks", board_->columns().size());
-    if (out_.request.rounds || out_.total_rounds <= kMostRounds) return;
-    out_.notes.push_back(
-        fmt::format("rounds {} to {} of {} are not shown; --rounds {}..{} prints them",
-                    kFirstRounds + 1, out_.total_rounds - kLastRounds, out_.total_rounds,
-                    kFirstRounds + 1, out_.total_rounds - kLastRounds));
+    out_.omitted.ranks = places(shown_rows_, static_cast<std::size_t>(schedule().ranks()));
+    out_.omitted.chunks = places(shown_columns_, board_->columns().size());
+    if (!out_.request.rounds && out_.total_rounds > kMostRounds)
+      out_.omitted.rounds = RoundRange{kFirstRounds + 1, out_.total_rounds - kLastRounds};
   }
 
   void judge() {
     const SymbolicVerdict verdict = check_symbols(schedule(), contract_, {.most_work = 1});
     if (!verdict.right()) throw Refusal(verdict.problem());
-    out_.verdict = fmt::format("result verified: every rank holds what {} requires",
-                               to_string(row().collective));
+    out_.verified = true;
   }
 
   Explanation out_;

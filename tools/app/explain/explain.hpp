@@ -31,6 +31,21 @@ struct ExplainedRound {
   HoldingTable after;
 };
 
+/// How many of the ranks or chunks the tables show.
+struct ShownPlaces {
+  std::size_t shown = 0;
+  std::size_t total = 0;
+};
+
+/// What an explanation omits, and why.
+struct ExplanationOmissions {
+  bool rounds_too_large = false;        // no round is executed
+  std::optional<ShownPlaces> ranks{};   // none: all are shown
+  std::optional<ShownPlaces> chunks{};  // the same
+  std::optional<RoundRange> rounds{};   // in the middle of many
+  bool too_many_to_simulate = false;    // messages
+};
+
 /// Which properties of messages vary in a schedule.
 struct RoundDetails {
   bool lanes = false;
@@ -47,14 +62,14 @@ struct Explanation {
   HoldingTable start;
   std::vector<ExplainedRound> rounds;  // the shown ones
   std::int64_t total_rounds = 0;
-  std::vector<Round> events;       // of the requested rounds, machine-readable
-  std::vector<std::string> notes;  // what is omitted, with reasons
-  std::string verdict;             // on the result
+  std::vector<Round> events;  // of the requested rounds, machine-readable
+  ExplanationOmissions omitted;
+  bool verified = false;  // after all rounds every rank holds what the collective requires
   ExplainedCost cost;
 };
 
 /// Executes the algorithm round by round and in the engine. Throws RequestError, ConfigError,
-/// Refusal.
+/// Refusal (also if a rank ends without what the collective requires).
 [[nodiscard]] Explanation explain(const ExplainRequest& request);
 
 }  // namespace lockstep::app

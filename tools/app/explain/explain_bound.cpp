@@ -1,7 +1,5 @@
 #include "tools/app/explain/explain_bound.hpp"
 
-#include <fmt/format.h>
-
 #include "tools/app/collective/bounds.hpp"
 
 namespace lockstep::app {
@@ -16,15 +14,11 @@ LowerBound bound_of(const Stage& stage, const CollectiveAlgorithm& algorithm) {
 std::vector<BoundTerm> terms_of(const LowerBound& bound, AuxiliaryRanks auxiliary_ranks) {
   const bool switches = auxiliary_ranks == AuxiliaryRanks::node_switches ||
                         auxiliary_ranks == AuxiliaryRanks::fabric_switches;
-  std::vector<BoundTerm> out = {
-      {"latency", "longest path between two ranks that must exchange data", bound.latency}};
+  using Kind = BoundTerm::Kind;
+  std::vector<BoundTerm> out = {{Kind::latency, bound.latency}};
   if (bound.bandwidth > Duration{})
-    out.push_back({"bandwidth",
-                   fmt::format("bytes through the {}{}", bound.tightest_cut,
-                               switches ? ", with reduction in switches" : ""),
-                   bound.bandwidth});
-  if (bound.reduction > Duration{})
-    out.push_back({"reduction", "all reductions, shared by all ranks", bound.reduction});
+    out.push_back({Kind::bandwidth, bound.bandwidth, bound.tightest_cut, switches});
+  if (bound.reduction > Duration{}) out.push_back({Kind::reduction, bound.reduction});
   return out;
 }
 

@@ -22,9 +22,14 @@ struct CostTerm {
 
 /// One term of the lower bound.
 struct BoundTerm {
-  std::string name;  // "bandwidth"
-  std::string from;  // "of the ports"
+  enum class Kind : std::uint8_t {
+    latency,    // longest path between two ranks that must exchange data
+    bandwidth,  // bytes through the tightest cut
+    reduction,  // all reductions, shared by all ranks
+  } kind = Kind::latency;
   Duration time;
+  std::string cut{};                 // of bandwidth: the tightest, "ports of rank 3"
+  bool reduced_in_switches = false;  // of bandwidth: bytes count after reduction in switches
 };
 
 /// Cost of an algorithm at one size, with its terms.

@@ -1,15 +1,15 @@
 #include "tools/app/inputs/cluster_request.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "sim/config/config_error.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "tools/app/errors.hpp"
-#include "topologies/failures/link_changes.hpp"
 #include "topologies/failures/reachability.hpp"
-#include "topologies/failures/rerouted.hpp"
 #include "topologies/files/config_names.hpp"
 
 namespace lockstep::app {
@@ -132,12 +132,12 @@ auto for_field(const std::string& field, Make&& make) {
   }
 }
 
-/// One field's changes, with the notes added.
+/// One field's change, whose effect is added.
 void change(Cluster& cluster, const std::string& field, const LinkChange& wanted,
-            std::vector<std::string>& notes) {
+            std::vector<LinkEffect>& effects) {
   auto changed = for_field(field, [&] { return change_links(cluster, std::array{wanted}); });
   cluster = std::move(changed.cluster);
-  notes.insert(notes.end(), changed.notes.begin(), changed.notes.end());
+  std::move(changed.effects.begin(), changed.effects.end(), std::back_inserter(effects));
 }
 
 void refuse_cut_off(const Cluster& cluster) {
@@ -152,25 +152,25 @@ void refuse_cut_off(const Cluster& cluster) {
 
 }  // namespace
 
-std::vector<std::string> apply_link_changes(const LinkChangeRequest& wanted, RoutePolicy policy,
-                                            std::uint64_t seed, Cluster& cluster) {
-  std::vector<std::string> notes;
+LinkEffects apply_link_changes(const LinkChangeRequest& wanted, RoutePolicy policy,
+                               std::uint64_t seed, Cluster& cluster) {
+  LinkEffects out;
   for (const auto& [link, settings] : wanted.set_links) {
     const std::string field = "set_link " + in_quotes(link);
     change(cluster, field,
            for_field(field, [&, &link = link,
                              &settings = settings] { return parse_link_settings(link, settings); }),
-           notes);
+           out.links);
   }
   for (const std::string& link : wanted.failed) {
     LinkChange gone;
     gone.links = link;
     gone.failed = true;
-    change(cluster, "fail " + in_quotes(link), gone, notes);
+    change(cluster, "fail " + in_quotes(link), gone, out.links);
   }
   refuse_cut_off(cluster);
-  if (const auto ways = rerouted(cluster, policy, seed)) notes.push_back(describe(*ways, cluster));
-  return notes;
+  out.rerouted = rerouted(cluster, policy, seed);
+  return out;
 }
 
 namespace {

@@ -7,10 +7,20 @@
 
 #include "tools/app/inputs/config_folder.hpp"
 #include "topologies/devices/device.hpp"
+#include "topologies/failures/link_changes.hpp"
+#include "topologies/failures/rerouted.hpp"
 #include "topologies/files/cluster_file.hpp"
 #include "topologies/routing/routing.hpp"
 
 namespace lockstep::app {
+
+/// Effects of modified and failed links on the links and on the routes between ranks.
+struct LinkEffects {
+  std::vector<LinkEffect> links{};     // in the order of the request
+  std::optional<Rerouted> rerouted{};  // none: unchanged, or too many ranks to compare
+
+  [[nodiscard]] bool any() const { return !links.empty(); }
+};
 
 /// A cluster and its device.
 struct LoadedCluster {
@@ -18,9 +28,7 @@ struct LoadedCluster {
   std::string summary;
   Device device;
   Cluster cluster;
-  /// Effects of set_links and failed, one line each, with the number of rerouted pairs; shown with
-  /// every result.
-  std::vector<std::string> link_changes;
+  LinkEffects link_changes;  // of the requested changes
 };
 
 /// A cluster by file or shipped name, with size, routes and modified links.
@@ -49,11 +57,10 @@ struct LinkChangeRequest {
   [[nodiscard]] bool any() const { return !set_links.empty() || !failed.empty(); }
 };
 
-/// Modifies the links of a cluster; returns the effects, one line each, with the number of rerouted
-/// pairs. Throws RequestError for missing links, Refusal if two ranks are disconnected.
-[[nodiscard]] std::vector<std::string> apply_link_changes(const LinkChangeRequest& wanted,
-                                                          RoutePolicy policy, std::uint64_t seed,
-                                                          Cluster& cluster);
+/// Modifies the links of a cluster. Throws RequestError for missing links, Refusal if two ranks are
+/// disconnected.
+[[nodiscard]] LinkEffects apply_link_changes(const LinkChangeRequest& wanted, RoutePolicy policy,
+                                             std::uint64_t seed, Cluster& cluster);
 
 /// A shipped device by id. Throws RequestError for `field` if there is none.
 [[nodiscard]] Device find_device(const std::string& field, const std::string& id);

@@ -43,8 +43,8 @@ std::unique_ptr<CostModel> cost_of(const MeasuredMachine& machine, const Device&
   return cost_model(machine.fit, device_model(device, stack, config_folder()));
 }
 
-/// Overrides the cluster's links and device with those of the machine; which links, in words.
-std::string take_figures(const MeasuredMachine& machine, ScenarioCluster& of) {
+/// Overrides the cluster's links and device with those of the machine.
+MachineLinkUse apply_machine(const MeasuredMachine& machine, ScenarioCluster& of) {
   ClusterOfMachine linked = with_links_of(machine, of.cluster, of.device);
   of.cluster = std::move(linked.cluster);
   of.device = calibrated(of.device, machine.fit);
@@ -111,7 +111,7 @@ PreparedTrainingStep prepare_step(const TrainingStepRequest& request) {
   PreparedTrainingStep out{scenario_of(request)};
   Scenario& scenario = out.scenario;
   const auto machine = machine_of(request.calibration);
-  if (machine) out.machine_links = take_figures(*machine, scenario.cluster);
+  if (machine) out.machine_links = apply_machine(*machine, scenario.cluster);
   if (request.links.any())
     out.link_changes = apply_link_changes(request.links, RoutePolicy::automatic, scenario.seed,
                                           scenario.cluster.cluster);

@@ -16,8 +16,8 @@ namespace lockstep::app {
 /// A scenario ready to be simulated.
 struct PreparedTrainingStep {
   Scenario scenario;
-  std::string machine_links{};              // as in TrainingStepResult
-  std::vector<std::string> link_changes{};  // the same
+  std::optional<MachineLinkUse> machine_links{};  // as in TrainingStepResult
+  LinkEffects link_changes{};                     // the same
   std::unique_ptr<CostModel> cost{};
   std::shared_ptr<const Program> program{};
   RolePrograms roles{};  // of the program

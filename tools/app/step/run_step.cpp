@@ -92,8 +92,8 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
   request.begin("summarizing the step");
   RankMemory memory = memory_of(prepared, step);
   check_memory(request, prepared.scenario, memory);
-  Reported told = reported(request, prepared, step);
-  const Duration time = told.summary.step;
+  Reported reported_step = reported(request, prepared, step);
+  const Duration time = reported_step.summary.step;
   if (!request.trace.empty()) {
     request.begin("writing the trace");
     write_trace(request, step);
@@ -101,17 +101,18 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
   progress.step();
   const Scenario& scenario = prepared.scenario;
   const Cluster& cluster = scenario.cluster.cluster;
-  TrainingStepResult out{.scenario = scenario,
-                         .step = std::move(step),
-                         .summary = std::move(told.summary),
-                         .throughput = throughput_of(scenario, *prepared.program, time),
-                         .memory = std::move(memory),
-                         .links = busiest_links(told.link_bytes, time, cluster, kLinksShown),
-                         .link_changes = std::move(prepared.link_changes),
-                         .nccl = nccl_tuning_of(scenario.stack, config_folder()).stem().string(),
-                         .confidence = run_confidence(scenario, time),
-                         .machine_links = std::move(prepared.machine_links),
-                         .averaging = told.averaging};
+  TrainingStepResult out{
+      .scenario = scenario,
+      .step = std::move(step),
+      .summary = std::move(reported_step.summary),
+      .throughput = throughput_of(scenario, *prepared.program, time),
+      .memory = std::move(memory),
+      .links = busiest_links(reported_step.link_bytes, time, cluster, kLinksShown),
+      .link_changes = std::move(prepared.link_changes),
+      .nccl = nccl_tuning_of(scenario.stack, config_folder()).stem().string(),
+      .confidence = run_confidence(scenario, time),
+      .machine_links = std::move(prepared.machine_links),
+      .averaging = reported_step.averaging};
   out.baseline = baseline_of(request, out.step.fidelity);
   out.limits = limits_of(out.summary);
   out.facts = cluster_facts(cluster);

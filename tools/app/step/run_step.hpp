@@ -7,6 +7,7 @@
 
 #include "sim/trace/summary.hpp"
 #include "strategies/measure/confidence/confidence.hpp"
+#include "strategies/measure/machine/machine_links.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/step/simulate.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
@@ -75,15 +76,15 @@ struct TrainingStepResult {
   Throughput throughput;
   RankMemory memory;  // of the rank with the highest need
   std::vector<LinkUse> links{};
-  std::vector<std::string> link_changes{};         // effects on links and routes, in words
+  LinkEffects link_changes{};
   std::optional<TrainingStepBaseline> baseline{};  // if GPU speeds, links or NICs are modified
   std::vector<TrainingStepLimit> limits{};
   TrainingStepSuggestions suggestions{};
   ClusterFacts facts{};
   std::string nccl{};  // version of the tuning used
   std::optional<Confidence> confidence{};
-  std::string machine_links{};  // with a machine calibration: which links were used, in words
-  std::optional<AveragingSteps> averaging{};  // with parameter averaging
+  std::optional<MachineLinkUse> machine_links{};  // with a machine calibration
+  std::optional<AveragingSteps> averaging{};      // with parameter averaging
 };
 
 /// Checks memory before simulating. Throws ConfigError for an invalid scenario, DoesNotFit if a GPU

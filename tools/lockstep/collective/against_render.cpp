@@ -78,7 +78,8 @@ void add_left_out(const AgainstReport& done, const std::string& file, Report& ou
                     lines == 1 ? "" : "s", file, lines == 1 ? "is" : "are"));
   }
   if (done.cut_row) out.footer.push_back("left out: the last row, which ends early");
-  for (const std::string& text : done.left_out) out.footer.push_back("left out: " + text);
+  for (const RequestProblem& each : done.left_out)
+    out.footer.push_back("left out: " + text_of_left_out(each));
 }
 
 }  // namespace

@@ -247,8 +247,8 @@ class CollectiveJob {
       trace();
       const CollectiveReport done = run_collective(request_);
       if (given_.style.format != Format::table && !request_.every_row)  // tables name them
-        for (const std::string& text : done.left_out)
-          std::cerr << "note: not applicable: " << text << '\n';
+        for (const RequestProblem& each : done.left_out)
+          std::cerr << "note: not applicable: " << text_of_left_out(each) << '\n';
       show(report_of(request_, done, given_.classes, given_.style));
       draw({&done, nullptr, nullptr});
     }

@@ -10,6 +10,7 @@
 
 #include "tools/figures/bar_figure.hpp"
 #include "tools/figures/curve_text.hpp"
+#include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
@@ -325,8 +326,8 @@ class CollectiveDrawing {
     if (std::any_of(series_.begin(), series_.end(), [](const Series& s) { return s.switches; }))
       out.emplace_back(
           "Switches that reduce (NVLS, SHARP) send less than the bound assumes and may beat it.");
-    for (const std::string& each : report_.left_out)
-      out.push_back("Not possible here: " + each + ".");
+    for (const RequestProblem& each : report_.left_out)
+      out.push_back("Not possible here: " + text_of_left_out(each) + ".");
     return out;
   }
 

@@ -12,6 +12,7 @@
 #include "tools/lockstep/collective/limited_by.hpp"
 #include "tools/lockstep/output/cells.hpp"
 #include "tools/lockstep/output/cluster_json.hpp"
+#include "tools/lockstep/topology/link_text.hpp"
 
 namespace lockstep::cli {
 
@@ -200,7 +201,8 @@ class Renderer {
       for (const std::string& note : notes_on(*each.import, request_))
         out.footer.push_back(each.text() + ": " + note);
     }
-    for (const std::string& text : done_.left_out) out.footer.push_back("not applicable: " + text);
+    for (const RequestProblem& each : done_.left_out)
+      out.footer.push_back("not applicable: " + text_of_left_out(each));
     add_ring_note(out);
     add_average(out);
     return out;
@@ -344,8 +346,14 @@ class Renderer {
 
 }  // namespace
 
+std::string text_of_left_out(const RequestProblem& problem) {
+  const std::size_t space = problem.place.find(' ');  // "algorithm ring", "schedule a.xml"
+  if (space == std::string::npos) return problem.message;
+  return problem.place.substr(space + 1) + ": " + problem.message;
+}
+
 void add_link_changes(const CollectiveSetup& setup, Section& section) {
-  const std::vector<std::string>& changes = setup.loaded().link_changes;
+  const std::vector<std::string> changes = lines_of(setup.loaded());
   section.notes.insert(section.notes.end(), changes.begin(), changes.end());
 }
 
@@ -354,7 +362,7 @@ std::string collective_config(const CollectiveRequest& request, const Collective
   Json config;
   config["collective"] = to_string(candidates.front().collective);
   config["cluster"] = cluster_json(request.cluster, setup.loaded());
-  if (!setup.loaded().link_changes.empty()) config["link_changes"] = setup.loaded().link_changes;
+  if (setup.loaded().link_changes.any()) config["link_changes"] = lines_of(setup.loaded());
   config["network"] = request.network.model;
   config["protocol"] = setup.protocol() ? setup.protocol()->id : "none";
   config["routes"] = kRoutePolicyNames.at(static_cast<std::size_t>(setup.policy()));

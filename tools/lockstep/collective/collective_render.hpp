@@ -8,6 +8,9 @@
 
 namespace lockstep::cli {
 
+/// "ring: needs 4 ranks": a candidate that the cluster does not allow.
+[[nodiscard]] std::string text_of_left_out(const RequestProblem& problem);
+
 /// Notes of a result on changed links.
 void add_link_changes(const CollectiveSetup& setup, Section& section);
 

@@ -48,7 +48,8 @@ Report report_of(const CollectiveRequest& request, const CrossoverReport& done) 
   out.left_out_first = {"count", "from_s", "to_s", "collective"};
   for (const CollectiveCrossovers& one : done.collectives)
     out.sections.push_back(section_of(done, one));
-  for (const std::string& text : done.left_out) out.footer.push_back("not applicable: " + text);
+  for (const RequestProblem& each : done.left_out)
+    out.footer.push_back("not applicable: " + text_of_left_out(each));
   return out;
 }
 

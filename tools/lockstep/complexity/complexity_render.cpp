@@ -167,6 +167,12 @@ std::string render_json(Report report, Report points) {
   return whole.dump(2) + "\n";
 }
 
+std::string text_of(const UnmeasuredRanks& of) {
+  if (of.all) return fmt::format("{} is left out: {}", of.spec.text(), of.problem.message);
+  return fmt::format("{} is left out at {} numbers of ranks, as at {}: {}", of.spec.text(),
+                     of.count, of.first, of.problem.message);
+}
+
 }  // namespace
 
 std::string render(const ComplexityRequest& request, const ComplexityResult& result, bool measured,
@@ -183,7 +189,7 @@ std::string render(const ComplexityRequest& request, const ComplexityResult& res
     notes.push_back(fmt::format("{}: growth with N = {} to {} ranks on {}",
                                 to_string(request.collective), request.ranks.front(),
                                 request.ranks.back(), result.cluster));
-    notes.insert(notes.end(), result.left_out.begin(), result.left_out.end());
+    for (const UnmeasuredRanks& each : result.unmeasured) notes.push_back(text_of(each));
   }
   return render(report, style);
 }

@@ -84,6 +84,20 @@ TermWords words_of(const CostTerm& term) {
   return {"reduction", "bytes * gamma", bytes_text(term), rate_text(term)};
 }
 
+BoundWords words_of(const BoundTerm& bound) {
+  switch (bound.kind) {
+    case BoundTerm::Kind::latency:
+      return {"latency", "longest path between two ranks that must exchange data"};
+    case BoundTerm::Kind::bandwidth:
+      return {"bandwidth",
+              fmt::format("bytes through the {}{}", bound.cut,
+                          bound.reduced_in_switches ? ", with reduction in switches" : "")};
+    case BoundTerm::Kind::reduction:
+      break;
+  }
+  return {"reduction", "all reductions, shared by all ranks"};
+}
+
 std::vector<std::string> comparison_lines(const ExplainedCost& cost) {
   if (!cost.simulated || !cost.hop) return {};
   std::vector<std::string> out = reasons(cost);

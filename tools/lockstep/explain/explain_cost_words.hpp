@@ -8,6 +8,7 @@
 /// The cost of an algorithm in words, for the page and the JSON of `lockstep explain`.
 namespace lockstep::cli {
 
+using app::BoundTerm;
 using app::CostTerm;
 using app::ExplainedCost;
 
@@ -21,6 +22,12 @@ struct TermWords {
   std::string each;    // "2 us"
 };
 [[nodiscard]] TermWords words_of(const CostTerm& term);
+
+struct BoundWords {
+  std::string name;  // "bandwidth"
+  std::string from;  // "bytes through the ports of rank 3"
+};
+[[nodiscard]] BoundWords words_of(const BoundTerm& bound);
 
 /// Formula and simulation compared, and what limits the latter; empty if not simulated.
 [[nodiscard]] std::vector<std::string> comparison_lines(const ExplainedCost& cost);

@@ -4,6 +4,7 @@
 #include "tools/app/json.hpp"
 #include "tools/lockstep/explain/explain_cost_words.hpp"
 #include "tools/lockstep/explain/explain_lines.hpp"
+#include "tools/lockstep/explain/explain_notes.hpp"
 #include "tools/lockstep/output/cluster_json.hpp"
 
 namespace lockstep::cli {
@@ -75,9 +76,11 @@ Json cost_json(const Explanation& explanation) {
   out["ports_only_s"] = time(cost.ports_only);
   out["comparison"] = comparison_lines(cost);
   out["bounds"] = Json::array();
-  for (const BoundTerm& bound : cost.bounds)
+  for (const BoundTerm& bound : cost.bounds) {
+    const BoundWords words = words_of(bound);
     out["bounds"].push_back(
-        {{"name", bound.name}, {"from", bound.from}, {"time_s", bound.time.seconds()}});
+        {{"name", words.name}, {"from", words.from}, {"time_s", bound.time.seconds()}});
+  }
   if (cost.traffic) {
     const std::int64_t block = explanation.stage.layout.block.count();
     out["sent_per_rank_bytes"] = cost.traffic->sent_blocks * block;
@@ -147,7 +150,7 @@ std::string render_json(const Explanation& explanation) {
   Json rows = std::move(whole["rows"]);
   whole.erase("rows");
   whole["rounds"] = explanation.total_rounds;
-  whole["notes"] = explanation.notes;
+  whole["notes"] = notes_of(explanation);
   whole["cost"] = cost_json(explanation);
   whole["chunks"] = tables_json(explanation);
   whole["rows"] = std::move(rows);

@@ -9,6 +9,7 @@
 
 #include "tools/lockstep/explain/explain_cost_words.hpp"
 #include "tools/lockstep/explain/explain_lines.hpp"
+#include "tools/lockstep/explain/explain_notes.hpp"
 
 namespace lockstep::cli {
 
@@ -207,8 +208,10 @@ Report cost_report(const Explanation& explanation) {
   }
   if (cost.formula) add(cost.near ? "formula, about" : "formula", "", "", "", *cost.formula);
   if (cost.simulated) add("simulated", "", "", "", cost.simulated->time);
-  for (const BoundTerm& bound : cost.bounds)
-    add("bound: " + bound.name, "", bound.from, "", bound.time);
+  for (const BoundTerm& bound : cost.bounds) {
+    const BoundWords words = words_of(bound);
+    add("bound: " + words.name, "", words.from, "", bound.time);
+  }
   out.sections.push_back(std::move(section));
   return out;
 }
@@ -288,7 +291,7 @@ std::string render_page(const Explanation& explanation, const OutputStyle& style
   page.title(heading(explanation));
   page.gap();
   for (const std::string& line : introduction(explanation)) page.note(line);
-  for (const std::string& line : explanation.notes) page.note(line);
+  for (const std::string& line : notes_of(explanation)) page.note(line);
   if (!explanation.start.empty()) {
     for (const std::string& line : legend(explanation)) page.note(line);
     const HoldingTables tables(explanation, style);
@@ -297,7 +300,7 @@ std::string render_page(const Explanation& explanation, const OutputStyle& style
     for (const ExplainedRound& round : explanation.rounds)
       write_round(explanation, round, tables, page);
     page.gap();
-    page.note(explanation.verdict);
+    if (explanation.verified) page.note(verdict_of(explanation));
   }
   page.section(fmt::format("time = {}", algorithm_of(explanation).time));
   for (const std::string& line : model_lines(explanation.cost)) page.note(line);

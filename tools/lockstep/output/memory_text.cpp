@@ -25,8 +25,8 @@ std::string what_takes_the_room(const RankMemory& memory) {
     out += fmt::format("\n  {:>10}  {}", to_string(held[category]), to_string(category));
   }
   for (std::size_t i = 0; i < std::min<std::size_t>(3, memory.largest.size()); ++i)
-    out += fmt::format("\n  {:>10}  of which {}", to_string(memory.largest_bytes[i]),
-                       memory.largest[i]);
+    out += fmt::format("\n  {:>10}  of which {}", to_string(memory.largest[i].held.bytes),
+                       text_of(memory.largest[i]));
   return out;
 }
 
@@ -38,6 +38,15 @@ std::string at_least(const MemoryShortfall& shortfall) {
 }
 
 }  // namespace
+
+std::string text_of(const PeakTensor& tensor) {
+  return to_string(tensor.held, tensor.name);
+}
+
+std::string text_of(const PeakOperation& operation) {
+  return fmt::format("block {} microbatch {}: {}", operation.block, operation.microbatch,
+                     operation.name);
+}
 
 std::string text_of(const MemoryShortfall& shortfall) {
   std::string out = std::string{DoesNotFit{shortfall}.what()} + ":";

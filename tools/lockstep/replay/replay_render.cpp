@@ -8,6 +8,7 @@
 #include "tools/app/json.hpp"
 #include "tools/lockstep/output/cells.hpp"
 #include "tools/lockstep/output/cluster_json.hpp"
+#include "tools/lockstep/topology/link_text.hpp"
 
 namespace lockstep::cli {
 
@@ -74,7 +75,7 @@ Section summary(const ReplayTraceRequest& request, const ReplayTraceResult& done
                            ranks == 1 ? "" : "s", done.setup->text())};
   if (!done.algorithms.empty()) out.notes.push_back("collectives: " + algorithms_text(done));
   out.notes.insert(out.notes.end(), done.notes.begin(), done.notes.end());
-  for (const std::string& change : done.setup->loaded().link_changes) out.notes.push_back(change);
+  for (std::string& line : lines_of(done.setup->loaded())) out.notes.push_back(std::move(line));
   Cell everyone;
   everyone.text = "all";
   out.rows.push_back(row(everyone, sum_of(done.ranks), &done.busiest));

@@ -4,10 +4,12 @@
 #include "sim/config/json_values.hpp"
 #include "strategies/models/count/count.hpp"
 #include "tools/app/json.hpp"
+#include "tools/lockstep/output/memory_text.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
 #include "tools/lockstep/run/step_words.hpp"
+#include "tools/lockstep/topology/link_text.hpp"
 
 namespace lockstep::cli {
 
@@ -247,12 +249,12 @@ Json memory_of(const RankMemory& memory) {
   out["verdict"] = to_string(memory.fit());
   out["margin_fraction"] = memory.margin;
   out["at_s"] = peak.at.since_start().seconds();
-  out["during"] = memory.during;
+  out["during"] = memory.during ? text_of(*memory.during) : std::string{};
   out["categories_bytes"] = categories_of(peak.held);
   out["model_states_bytes"] = memory.model_states.count();
   Json largest = Json::array();
-  for (std::size_t i = 0; i < memory.largest.size(); ++i)
-    largest.push_back({{"tensors", memory.largest[i]}, {"bytes", memory.largest_bytes[i].count()}});
+  for (const PeakTensor& tensor : memory.largest)
+    largest.push_back({{"tensors", text_of(tensor)}, {"bytes", tensor.held.bytes.count()}});
   out["largest"] = std::move(largest);
   out["host_peak_bytes"] = memory.account.host.peak.held.total().count();
   return out;
@@ -367,8 +369,9 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   out["breakdown"] = breakdown_of(result);
   out["memory"] = memory_of(result.memory);
   out["links"] = links_of(result.links);
-  out["link_changes"] = result.link_changes;
-  out["machine_links"] = result.machine_links.empty() ? Json(nullptr) : Json(result.machine_links);
+  out["link_changes"] = lines_of(result.link_changes, result.scenario.cluster.cluster);
+  out["machine_links"] =
+      result.machine_links ? Json(text_of(*result.machine_links)) : Json(nullptr);
   out["algorithms"] = result.step.algorithms;
   out["experts"] = expert_notes(result.scenario);
   out["without_effect"] = notes_json(result.scenario.notes);

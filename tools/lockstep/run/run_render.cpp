@@ -11,6 +11,7 @@
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
+#include "tools/lockstep/topology/link_text.hpp"
 
 namespace lockstep::cli {
 
@@ -20,7 +21,8 @@ namespace {
 void print_notes(const TrainingStepResult& result, const std::vector<VariantResult>& variants) {
   for (const ScenarioNote& note : result.scenario.notes)
     fmt::print(stderr, "note: {}\n", note.text());
-  for (const std::string& line : result.link_changes) fmt::print(stderr, "note: {}\n", line);
+  for (const std::string& line : lines_of(result.link_changes, result.scenario.cluster.cluster))
+    fmt::print(stderr, "note: {}\n", line);
   for (const VariantResult& each : variants)
     if (!each.problem.empty())
       fmt::print(stderr, "note: variant {} cannot run: {}\n", each.name, each.problem);

@@ -9,11 +9,13 @@
 
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
+#include "tools/lockstep/output/memory_text.hpp"
 #include "tools/lockstep/output/text_width.hpp"
 #include "tools/lockstep/run/aligned.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/headline.hpp"
 #include "tools/lockstep/run/step_words.hpp"
+#include "tools/lockstep/topology/link_text.hpp"
 
 namespace lockstep::cli {
 
@@ -91,8 +93,9 @@ std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepR
   if (!scenario.sustained) out.push_back(stack_words(scenario));
   if (scenario.parallel.ranks() > 1) out.push_back(overlap_words(scenario));
   out.push_back(fmt::format("{}, network {}", how_simulated(result.step), options.network));
-  if (!result.machine_links.empty()) out.push_back("links between GPUs: " + result.machine_links);
-  for (const std::string& line : result.link_changes) out.push_back(line);
+  if (result.machine_links) out.push_back("links between GPUs: " + text_of(*result.machine_links));
+  for (std::string& line : lines_of(result.link_changes, scenario.cluster.cluster))
+    out.push_back(std::move(line));
   for (std::string& line : nic_warnings(result.facts)) out.push_back(std::move(line));
   for (const ScenarioNote& note : scenario.notes) out.push_back(note.text());
   for (const std::string& line : result.step.algorithms) {
@@ -254,9 +257,9 @@ RunTable memory_table(const TrainingStepResult& result) {
   if (memory.capacity)
     note += fmt::format(" of {}, {}", to_string(*memory.capacity), to_string(memory.fit()));
   RunTable table{{note}, {"memory", "", "share"}, {}};
-  if (!memory.during.empty())
+  if (memory.during)
     table.notes.push_back(fmt::format("at its peak {} into the step, in {}",
-                                      to_string(peak.at.since_start()), memory.during));
+                                      to_string(peak.at.since_start()), text_of(*memory.during)));
   const auto whole = static_cast<double>(std::max<std::int64_t>(1, memory.needed().count()));
   const BytesColumn column(memory.needed());
   const auto add = [&](std::string name, Bytes bytes) {
@@ -268,7 +271,7 @@ RunTable memory_table(const TrainingStepResult& result) {
     if (peak.held[category].count() > 0) add(std::string{to_string(category)}, peak.held[category]);
   }
   for (std::size_t i = 0; i < std::min<std::size_t>(3, memory.largest.size()); ++i)
-    add("of which " + memory.largest[i], memory.largest_bytes[i]);
+    add("of which " + text_of(memory.largest[i]), memory.largest[i].held.bytes);
   add("weights, gradients and optimizer states held throughout", memory.model_states);
   const Bytes host = memory.account.host.peak.held.total();
   if (host.count() > 0) table.rows.push_back({"in the host's memory", to_string(host), ""});

@@ -10,6 +10,24 @@ namespace {
 
 constexpr std::size_t kMostRanges = 6;
 
+std::string gigabytes(Rate rate) {
+  return fmt::format("{:.4g}", rate.bytes_per_second() / 1e9);
+}
+
+std::string text_of(const MachineLinkUse::Path& path) {
+  return fmt::format("{} GB/s after {}", gigabytes(path.rate), to_string(path.latency));
+}
+
+std::string measured_links(const MachineLinkUse& links) {
+  const std::string slowest = gigabytes(links.slowest);
+  const std::string fastest = gigabytes(links.fastest);
+  return fmt::format(
+      "NVLinks as measured, {} from GPU {} to GPU {} (else {}): the median of {} pair{}{}",
+      text_of(links.now), links.from, links.to, text_of(links.before), links.pairs,
+      links.pairs == 1 ? "" : "s",
+      slowest == fastest ? "" : fmt::format(", of {} to {} GB/s", slowest, fastest));
+}
+
 }  // namespace
 
 std::string text_of(const std::vector<std::pair<int, int>>& ranges) {
@@ -38,6 +56,24 @@ std::string how_simulated(const SimulatedTrainingStep& step) {
   return fmt::format("all {} ranks{}, folded into {} class{}", ranks,
                      hosts == 0 ? "" : fmt::format(" and {} host{}", hosts, hosts == 1 ? "" : "s"),
                      step.classes.size(), step.classes.size() == 1 ? "" : "es");
+}
+
+std::string text_of(const MachineLinkUse& links) {
+  const std::string unchanged = "as the cluster has them: ";
+  switch (links.kind) {
+    case MachineLinkUse::Kind::host:
+      return unchanged + "the calibration is of a host";
+    case MachineLinkUse::Kind::other_device:
+      return fmt::format("{}the calibration is of {}, not of {}", unchanged, links.measured_device,
+                         links.device);
+    case MachineLinkUse::Kind::one_gpu:
+      return unchanged + "the calibration is of one GPU";
+    case MachineLinkUse::Kind::no_nvlink:
+      return unchanged + "no two GPUs of a node are joined by NVLink alone";
+    case MachineLinkUse::Kind::measured:
+      break;
+  }
+  return measured_links(links);
 }
 
 }  // namespace lockstep::cli

@@ -13,6 +13,7 @@
 #include "tools/lockstep/output/cluster_json.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/topology/link_text.hpp"
 #include "tools/lockstep/topology/topology_import.hpp"
 #include "topologies/graph/nodes.hpp"
 
@@ -33,7 +34,7 @@ std::string config_of(const Options& given, const LoadedCluster& loaded) {
   Json config;
   config["cluster"] = cluster_json(given.cluster, loaded);
   config["routes"] = given.cluster.routes;
-  if (!loaded.link_changes.empty()) config["link_changes"] = loaded.link_changes;
+  if (loaded.link_changes.any()) config["link_changes"] = lines_of(loaded);
   return config.dump();
 }
 
@@ -121,7 +122,7 @@ Report show(const Options& given) {
   Section section;
   section.notes = {loaded.summary.empty() ? loaded.name
                                           : fmt::format("{}: {}", loaded.name, loaded.summary)};
-  section.notes.insert(section.notes.end(), loaded.link_changes.begin(), loaded.link_changes.end());
+  for (std::string& line : lines_of(loaded)) section.notes.push_back(std::move(line));
   section.rows.push_back(listing.row);
   out.sections.push_back(std::move(section));
   return out;
@@ -193,7 +194,7 @@ Report routes(const Options& given) {
       cluster.vertex_name(cluster.vertex_of(found.to)), route.paths, route.paths == 1 ? "" : "s",
       path_length(route), path_length(route) == 1 ? "" : "s", to_string(route.latency),
       limit ? fmt::format("{} alone", to_string(limit->rate)) : "nothing to cross"));
-  section.notes.insert(section.notes.end(), loaded.link_changes.begin(), loaded.link_changes.end());
+  for (std::string& line : lines_of(loaded)) section.notes.push_back(std::move(line));
   note_host(found.from, cluster, section.notes);
   note_host(found.to, cluster, section.notes);
   for (const Hop& hop : route.hops)

@@ -59,9 +59,15 @@ const Bytes kSize = Bytes{100'000'000};
 TEST_CASE("what one GPU sends another alone takes what the box's links say, in every node") {
   const Cluster built = cluster("dgx-h100", 2);
   const ClusterOfMachine of = with_links_of(known_machine(), built, device("h100-sxm5-80gb"));
-  CHECK(of.links ==
-        "NVLinks as measured, 200 GB/s after 2 us from GPU 0 to GPU 1 (else 370.8 GB/s after "
-        "600 ns): the median of 12 pairs, of 100 to 200 GB/s");
+  CHECK(of.links.kind == MachineLinkUse::Kind::measured);
+  CHECK(of.links.to == 1);
+  CHECK(of.links.now.rate.bytes_per_second() == doctest::Approx(200e9));
+  CHECK(of.links.now.latency.seconds() == doctest::Approx(2e-6));
+  CHECK(of.links.before.rate.bytes_per_second() == doctest::Approx(370.8e9));  // as shipped
+  CHECK(of.links.before.latency == 600_ns);
+  CHECK(of.links.pairs == 12);
+  CHECK(of.links.slowest == 100_GBps);
+  CHECK(of.links.fastest == 200_GBps);
   // 1 ns: factors are rounded to a double, latencies to a picosecond.
   CHECK(std::abs(seconds(of.cluster, 1, 2, kSize) - kAlone) < 1e-9);
   CHECK(std::abs(seconds(of.cluster, 3, 0, Bytes{0}) - 2e-6) < 1e-9);
@@ -111,27 +117,30 @@ TEST_CASE("copies between GPUs that start no later than within one leave latenci
   CHECK(seconds(of, 1, 2, Bytes{0}) == seconds(built, 1, 2, Bytes{0}));
 }
 
-TEST_CASE("links stay as they are, and why is said") {
+TEST_CASE("links stay as they are, with the reason") {
+  using Kind = MachineLinkUse::Kind;
   const Cluster dgx = cluster("dgx-h100", 1);
   const Device h100 = device("h100-sxm5-80gb");
   const auto check = [](const MeasuredMachine& machine, const Cluster& built, const Device& of,
-                        const std::string& why) {
+                        Kind why) {
     const ClusterOfMachine out = with_links_of(machine, built, of);
-    CHECK(out.links == "as the cluster has them: " + why);
+    CHECK(out.links.kind == why);
     CHECK(out.cluster.overlay().all().empty());
+    return out.links;
   };
   MeasuredMachine one = known_machine();
   one.gpus = 1;
   one.fit.links = {};
-  check(one, dgx, h100, "the calibration is of one GPU");
+  check(one, dgx, h100, Kind::one_gpu);
   one.backend = "host";
-  check(one, dgx, h100, "the calibration is of a host");
-  check(known_machine("NVIDIA A100-SXM4-80GB"), dgx, h100,
-        "the calibration is of NVIDIA A100-SXM4-80GB, not of h100-sxm5-80gb");
+  check(one, dgx, h100, Kind::host);
+  const MachineLinkUse other =
+      check(known_machine("NVIDIA A100-SXM4-80GB"), dgx, h100, Kind::other_device);
+  CHECK(other.measured_device == "NVIDIA A100-SXM4-80GB");
+  CHECK(other.device == "h100-sxm5-80gb");
   MeasuredMachine pcie = known_machine("NVIDIA A100 80GB PCIe");
   pcie.fit.model.multiprocessors = 108;
-  check(pcie, cluster("pcie-box", 1), device("a100-pcie-80gb"),
-        "no two GPUs of a node are joined by NVLink alone");
+  check(pcie, cluster("pcie-box", 1), device("a100-pcie-80gb"), Kind::no_nvlink);
 }
 
 /// Names as CUDA has them (cudaDeviceProp::name).

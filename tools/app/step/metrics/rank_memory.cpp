@@ -27,14 +27,15 @@ RankTimeline in_order(const Program& program, const RoleProgram& role) {
   return timeline;
 }
 
-void put_in_words(const RoleProgram& role, RankMemory& memory) {
+void add_peak(const RoleProgram& role, RankMemory& memory) {
   const MemoryPeak& peak = memory.account.device.peak;
   for (const HeldTensor& held : peak.tensors) {
     if (memory.largest.size() == kShown) break;
-    memory.largest.push_back(to_string(held, *role.program));
-    memory.largest_bytes.push_back(held.bytes);
+    memory.largest.push_back({role.program->tensors[held.tensor].name, held});
   }
-  if (peak.operation) memory.during = role.name(*peak.operation);
+  if (!peak.operation) return;
+  const RoleOperation& of = role.operations[*peak.operation];
+  memory.during = PeakOperation{of.operation->name, of.call.position, of.call.microbatch};
 }
 
 RankMemory memory_of(const RoleProgram& role, const RankTimeline& rank,
@@ -45,7 +46,7 @@ RankMemory memory_of(const RoleProgram& role, const RankTimeline& rank,
   out.account = memory_account(role, rank);
   out.model_states = model_state_bytes(resident_bytes(role));
   out.capacity = capacity;
-  put_in_words(role, out);
+  add_peak(role, out);
   return out;
 }
 

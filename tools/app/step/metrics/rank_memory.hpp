@@ -16,16 +16,28 @@ enum class MemoryFit : std::uint8_t { fits, tight, does_not_fit };
 /// "rank 0 (stage 0)", or "rank 0" if all ranks have the same role.
 [[nodiscard]] std::string rank_text(int rank, const std::string& role);
 
+/// A tensor at the peak, in all instances that are held then.
+struct PeakTensor {
+  std::string name;  // in the program
+  HeldTensor held;
+};
+
+/// The operation whose start causes the peak.
+struct PeakOperation {
+  std::string name;  // in the program
+  int block = 0;
+  int microbatch = 0;
+};
+
 /// Memory need of one rank.
 struct RankMemory {
   int rank = 0;
   std::string role;  // "stage 0"
   MemoryAccount account;
-  Bytes model_states;                  // weights, gradients, optimizer states held throughout
-  std::optional<Bytes> capacity{};     // of the GPU; none: unknown
-  std::vector<std::string> largest{};  // largest tensors at the peak, in words
-  std::vector<Bytes> largest_bytes{};  // of each
-  std::string during{};                // the operation at the peak, in words; empty: none
+  Bytes model_states;                     // weights, gradients, optimizer states held throughout
+  std::optional<Bytes> capacity{};        // of the GPU; none: unknown
+  std::vector<PeakTensor> largest{};      // some tensors at the peak, the largest first
+  std::optional<PeakOperation> during{};  // none: only resident tensors are held
 
   [[nodiscard]] Bytes needed() const { return account.device.peak.held.total(); }
   /// Margin for hardware, as a fraction of the need: error of validated peaks.
