@@ -93,7 +93,7 @@ using Tensors = std::set<std::pair<TensorId, int>>;
 
 /// Whether an operation's results are kept: of attention, of reductions and of every other product
 /// in the order of the forward pass, the first one included.
-class Kept {
+class SelectiveCheckpoint {
  public:
   [[nodiscard]] bool operator()(const Operation& operation) {
     switch (operation.kind) {
@@ -116,9 +116,9 @@ class Kept {
 /// (torchtitan/parallelisms/parallelize_llama.py, _save_list and every second aten.mm).
 [[nodiscard]] std::vector<std::size_t> all_but_every_second_gemm(const Block& block) {
   std::vector<std::size_t> out;
-  Kept kept;
+  SelectiveCheckpoint keeps;
   for (std::size_t i = 0; i < block.forward.size(); ++i) {
-    if (!kept(block.forward[i])) out.push_back(i);
+    if (!keeps(block.forward[i])) out.push_back(i);
   }
   return needed(block, out);
 }

@@ -12,7 +12,7 @@ namespace lockstep {
 namespace {
 
 /// A tensor that has been brought to another placement.
-struct Known {
+struct PlacedCopy {
   Ref from;
   Placement placement;
   Ref ref;
@@ -23,7 +23,8 @@ class BodyLayout {
  public:
   /// `known`: what bodies before this one have left.
   BodyLayout(ModelGraph& graph, const Mesh& mesh, const ShardingRules& rules,
-             std::vector<bool>& settled, std::vector<Operation> body, std::vector<Known> known = {})
+             std::vector<bool>& settled, std::vector<Operation> body,
+             std::vector<PlacedCopy> known = {})
       : graph_{graph},
         mesh_{mesh},
         rules_{rules},
@@ -41,7 +42,7 @@ class BodyLayout {
 
   /// Activations on either side of an all-to-all, which are no larger than what they come from:
   /// those that are worth keeping for backward.
-  [[nodiscard]] const std::vector<Known>& kept() const { return kept_; }
+  [[nodiscard]] const std::vector<PlacedCopy>& kept() const { return kept_; }
 
  private:
   /// A result that lies otherwise than the tensor should: `raw` has it until all have added to it.
@@ -78,7 +79,7 @@ class BodyLayout {
   /// The operand as the operation wants it, fetched once for all that want it so.
   [[nodiscard]] Ref fetched(const Ref& ref, const Placement& wanted, const Operation& because) {
     if (placement_of(tensor(ref)) == wanted) return ref;
-    const auto known = std::find_if(known_.begin(), known_.end(), [&](const Known& one) {
+    const auto known = std::find_if(known_.begin(), known_.end(), [&](const PlacedCopy& one) {
       return one.from == ref && one.placement == wanted;
     });
     if (known != known_.end()) return known->ref;
@@ -97,7 +98,7 @@ class BodyLayout {
         });
   }
 
-  void keep(Known known) {
+  void keep(PlacedCopy known) {
     if (tensor(known.from).category != Category::activation) return;
     tensor(known.ref).category = Category::activation;
     kept_.push_back(std::move(known));
@@ -196,8 +197,8 @@ class BodyLayout {
   std::vector<bool>& settled_;
   std::vector<Operation> in_;
   std::vector<Operation> out_;
-  std::vector<Known> known_;
-  std::vector<Known> kept_;
+  std::vector<PlacedCopy> known_;
+  std::vector<PlacedCopy> kept_;
   std::vector<Pending> pending_;
   std::vector<Ref> written_;
   std::size_t at_ = 0;

@@ -17,7 +17,7 @@ struct BlockWeight {
   std::int64_t weight_bytes = 0;    // of all elements
   std::int64_t gradient_bytes = 0;  // likewise
   std::int64_t state_bytes = 0;     // likewise: what the optimizer keeps on the device
-  /// Summed over fewer ranks than dp * cp: a weight of experts that are dealt to ranks.
+  /// Whether the gradient is reduced over fewer than dp * cp ranks: an expert weight under ep.
   bool of_experts = false;
   bool tied = false;  // shared with another position
 };

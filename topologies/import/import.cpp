@@ -146,7 +146,7 @@ struct Machines {
 };
 
 Machines alike(const Machine& whole, const std::string& file) {
-  auto parts = apart(whole);
+  auto parts = connected_components(whole);
   for (const Machine& part : parts) {
     if (shape_of(part) == shape_of(parts.front())) continue;
     refuse(file, {1, 1},

@@ -70,12 +70,12 @@ void NodeRoutes::settle_rail(std::size_t place) {
 
 void NodeRoutes::search_routes(std::size_t place, int rail) {
   const VertexId start = places_[place];
-  const Way direct = ingress(start, rail);
+  const FabricPath direct = ingress(start, rail);
   if (direct.there) in_[at(place, rail)] = to_slot(direct.route);
   entry_[at(place, rail)] = direct.terminal;
 
   const std::size_t relay = gpu_towards(place, rail);
-  Way way = egress(places_[relay], rail);
+  FabricPath way = egress(places_[relay], rail);
   if (way.there) {
     Slot whole = between_[place * places_.size() + relay];
     const Slot rest = to_slot(std::move(way.route));
@@ -89,16 +89,17 @@ void NodeRoutes::search_routes(std::size_t place, int rail) {
 
 /// The nearest of the fabric's terminals on that rail, of equally near ones the first.
 template <class Find>
-NodeRoutes::Way NodeRoutes::nearest(int rail, const std::vector<bool>& closed, Find&& find) const {
-  Way best;
-  const auto length = [](const Way& way) {
+NodeRoutes::FabricPath NodeRoutes::nearest(int rail, const std::vector<bool>& closed,
+                                           Find&& find) const {
+  FabricPath best;
+  const auto length = [](const FabricPath& way) {
     return std::tuple{!way.there, path_length(way.route), way.route.latency};
   };
   for (std::size_t t = 0; t < data_->terminals.size(); ++t) {
     const VertexId terminal = data_->terminals[t];
     if ((*data_->node.graph)[terminal].rail != rail) continue;
     if (!closed.empty() && closed[t]) continue;
-    Way way;
+    FabricPath way;
     way.terminal = t;
     way.there = find(terminal, way.route);
     if (!best.there || length(way) < length(best)) best = std::move(way);
@@ -106,13 +107,13 @@ NodeRoutes::Way NodeRoutes::nearest(int rail, const std::vector<bool>& closed, F
   return best;
 }
 
-NodeRoutes::Way NodeRoutes::egress(VertexId from, int rail) const {
+NodeRoutes::FabricPath NodeRoutes::egress(VertexId from, int rail) const {
   return nearest(rail, closed_.out, [&](VertexId terminal, Route& route) {
     return graph_->find(from, terminal, route);
   });
 }
 
-NodeRoutes::Way NodeRoutes::ingress(VertexId to, int rail) const {
+NodeRoutes::FabricPath NodeRoutes::ingress(VertexId to, int rail) const {
   return nearest(rail, closed_.in, [&](VertexId terminal, Route& route) {
     return graph_->find(graph_->arrived_from_network(terminal), to, route);
   });

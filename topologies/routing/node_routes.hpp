@@ -61,7 +61,7 @@ class NodeRoutes {
     Leg leg;
   };
   /// The best path between a place and the fabric.
-  struct Way {
+  struct FabricPath {
     std::size_t terminal = 0;
     Route route;
     bool there = false;
@@ -77,10 +77,10 @@ class NodeRoutes {
   void find_rails();
   void search_routes(std::size_t place, int rail);
   void settle_rail(std::size_t place);
-  [[nodiscard]] Way egress(VertexId from, int rail) const;
-  [[nodiscard]] Way ingress(VertexId to, int rail) const;
+  [[nodiscard]] FabricPath egress(VertexId from, int rail) const;
+  [[nodiscard]] FabricPath ingress(VertexId to, int rail) const;
   template <class Find>
-  [[nodiscard]] Way nearest(int rail, const std::vector<bool>& closed, Find&& find) const;
+  [[nodiscard]] FabricPath nearest(int rail, const std::vector<bool>& closed, Find&& find) const;
   [[nodiscard]] std::size_t gpu_towards(std::size_t place, int rail) const;
   [[nodiscard]] bool over_nvlink(const Leg& leg) const;
   [[nodiscard]] Slot to_slot(Route route) const;

@@ -26,13 +26,13 @@ using kernels::Values;
 
 /// A matrix as cuBLAS, which knows columns, sees one that is given by rows: rows stand `leading`
 /// apart, or columns do and it is transposed.
-struct Seen {
+struct CublasOperand {
   cublasOperation_t operation = CUBLAS_OP_N;
   int leading = 1;
 };
 
-[[nodiscard]] Seen seen(std::int64_t rows, std::int64_t columns, std::int64_t by_row,
-                        std::int64_t by_column) {
+[[nodiscard]] CublasOperand cublas_operand(std::int64_t rows, std::int64_t columns,
+                                           std::int64_t by_row, std::int64_t by_column) {
   if (by_column == 1 && (by_row >= columns || rows == 1)) {
     return {CUBLAS_OP_N, static_cast<int>(std::max(by_row, std::max<std::int64_t>(1, columns)))};
   }
@@ -90,9 +90,9 @@ void CublasGemms::run(const KernelLaunch& launch, const Arguments& a, const Stre
   cublasHandle_t handle = handles_[static_cast<std::size_t>(stream.device())];
   check(cublasSetStream(handle, stream.get()), text);
   check(cublasSetWorkspace(handle, workspace.data(), kWorkspace), text);
-  const Seen left = seen(m, k, a.size[4], a.size[5]);
-  const Seen right = seen(k, n, a.size[6], a.size[7]);
-  const Seen result = seen(m, n, a.size[8], a.size[9]);
+  const CublasOperand left = cublas_operand(m, k, a.size[4], a.size[5]);
+  const CublasOperand right = cublas_operand(k, n, a.size[6], a.size[7]);
+  const CublasOperand result = cublas_operand(m, n, a.size[8], a.size[9]);
   const bool by_rows = result.operation == CUBLAS_OP_N;
   const auto flipped = [](cublasOperation_t of) {
     return of == CUBLAS_OP_N ? CUBLAS_OP_T : CUBLAS_OP_N;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kNone = UINT32_MAX;
 
 /// For the first link of each class: the one rank that all come from, or go to; else kNone.
-struct Only {
+struct LinkEnds {
   std::uint32_t sender = kNone;
   std::uint32_t receiver = kNone;
   bool any = false;
@@ -29,18 +29,18 @@ std::pair<std::uint32_t, std::uint32_t> ends_on(const Relations& relations, cons
   return {pair.sender, static_cast<std::uint32_t>(relations.receiver_rank(pair))};
 }
 
-std::vector<Only> ends_at_links(const Relations& relations, const Partition& partition) {
-  std::vector<Only> out(partition.first_link.size());
+std::vector<LinkEnds> ends_at_links(const Relations& relations, const Partition& partition) {
+  std::vector<LinkEnds> out(partition.first_link.size());
   for (std::uint32_t p = 0; p < relations.pairs.size(); ++p) {
     const Pair& pair = relations.pairs[p];
     for (const Crossing& each : relations.crossings_of(p)) {
       const std::uint32_t c = partition.link_class[each.link];
       if (c == Partition::kNoClass || partition.first_link[c] != each.link) continue;
       const auto [sender, receiver] = ends_on(relations, pair, each.arriving);
-      Only& only = out[c];
-      if (!only.any) only = {sender, receiver, true};
-      if (only.sender != sender) only.sender = kNone;
-      if (only.receiver != receiver) only.receiver = kNone;
+      LinkEnds& ends = out[c];
+      if (!ends.any) ends = {sender, receiver, true};
+      if (ends.sender != sender) ends.sender = kNone;
+      if (ends.receiver != receiver) ends.receiver = kNone;
     }
   }
   return out;
@@ -259,7 +259,7 @@ class Recursion {
 
 bool nobody_limits(const Relations& relations, const Partition& partition, const Network& network,
                    const Quotient& quotient) {
-  const std::vector<Only> only = ends_at_links(relations, partition);
+  const std::vector<LinkEnds> ends = ends_at_links(relations, partition);
   const auto one_at_a_time = [&](std::uint32_t member) {
     return member != kNone && relations.members[relations.member_of(member)].single;
   };
@@ -273,7 +273,7 @@ bool nobody_limits(const Relations& relations, const Partition& partition, const
         wanted[hop.link] += static_cast<UInt128>(way.alone) * hop.weight * parallel;
   }
   for (std::size_t link = 0; link < wanted.size(); ++link) {
-    if (one_at_a_time(only[link].sender) || one_at_a_time(only[link].receiver)) continue;
+    if (one_at_a_time(ends[link].sender) || one_at_a_time(ends[link].receiver)) continue;
     const Link& figures = network.links[relations.links[partition.first_link[link]]];
     if (wanted[link] > static_cast<UInt128>(figures.bandwidth.steps()) * kWeightUnit) return false;
   }

@@ -46,8 +46,8 @@ struct Quotient {
 [[nodiscard]] std::shared_ptr<const Router> make_channel_router(std::vector<Route> routes,
                                                                 std::uint32_t channels);
 
-/// Removes slack links from the routes (drop_slack_links()): equal times at less cost, but without
-/// the bytes of those links.
+/// Removes slack links from the routes (drop_slack_links()). Completion times are unchanged; bytes
+/// on the removed links are no longer counted.
 void leave_out_slack_links(Quotient& quotient, NetworkModel model);
 
 }  // namespace lockstep::fold

@@ -16,8 +16,8 @@ namespace lockstep {
 /// others, timestamps such as "2024-05-01T12:00:00.123456789Z", "node7:", "> ".
 [[nodiscard]] std::vector<NcclWord> words_behind_prefixes(std::string_view line);
 
-/// Whether a line should be a row of results: two numbers and a type, or two integers and four more
-/// words.
+/// Whether a line is meant as a row of results: it starts with two numbers and a type, or has two
+/// integers and at least four more words.
 [[nodiscard]] bool looks_like_row(const std::vector<NcclWord>& words);
 
 }  // namespace lockstep

@@ -31,7 +31,7 @@ void read_latent(Keys& keys, TransformerConfig& config, std::int64_t value_size)
   config.head_size = latent.key_size + latent.rotary_size;
   config.latent = latent;
   (void)keys.has("qk_head_dim");
-  keys.only("attention_bias", false, "biases of compressed projections are not read");
+  keys.require("attention_bias", false, "biases of compressed projections are not read");
 }
 
 }  // namespace

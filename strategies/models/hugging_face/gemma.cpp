@@ -46,7 +46,7 @@ void read_gemma3(Keys& keys, TransformerConfig& config) {
                    .head_size = 256});
   config.norm_place = NormPlace::around;
   config.qk_norm = QueryKeyNorm::shared;
-  keys.only("use_bidirectional_attention", false, "attention both ways is not read");
+  keys.require("use_bidirectional_attention", false, "attention both ways is not read");
   read_window(keys, config, {.size = 4096, .full_every = full_every(keys, 6)});
 }
 
@@ -114,11 +114,11 @@ void read_chatglm(Keys& keys, TransformerConfig& config) {
   config.positions = Positions::rotary;
   config.bias = false;
   config.qkv_bias = keys.flag("add_qkv_bias", false);
-  keys.only("add_bias_linear", false, "biases of all projections are not read");
-  keys.only("rmsnorm", true, "layer norms are not read");
-  keys.only("post_layer_norm", true, "a model without its last norm is not read");
-  keys.only("apply_residual_connection_post_layernorm", false,
-            "a residual stream that is normalised itself is not read");
+  keys.require("add_bias_linear", false, "biases of all projections are not read");
+  keys.require("rmsnorm", true, "layer norms are not read");
+  keys.require("post_layer_norm", true, "a model without its last norm is not read");
+  keys.require("apply_residual_connection_post_layernorm", false,
+               "a residual stream that is normalised itself is not read");
   read_dropout(keys, config, "hidden_dropout", "", "attention_dropout", 0);
   keys.read_tied(config, false);
 }

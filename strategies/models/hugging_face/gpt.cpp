@@ -35,7 +35,7 @@ void read_gpt2(Keys& keys, TransformerConfig& config) {
   read_gpt2_sizes(keys, config);
   read_position_rows(keys, config, "n_positions", 0);
   read_activation(keys, config, "activation_function", "gelu_new");
-  keys.only("add_cross_attention", false, "attention to another stack is not read");
+  keys.require("add_cross_attention", false, "attention to another stack is not read");
   keys.read_tied(config, true);
 }
 
@@ -54,9 +54,9 @@ void read_opt(Keys& keys, TransformerConfig& config) {
   read_dropout(keys, config, "dropout", "", "attention_dropout", 0.1);
   if (!keys.find("attention_dropout") && config.dropout > 0) config.attention_dropout = 0;
   config.bias = keys.flag("enable_bias", true);
-  keys.only("do_layer_norm_before", true, kNormalisedStream);
-  keys.only("_remove_final_layer_norm", false, "a model without its last norm is not read");
-  keys.only("layer_norm_elementwise_affine", true, "norms without gains are not read");
+  keys.require("do_layer_norm_before", true, kNormalisedStream);
+  keys.require("_remove_final_layer_norm", false, "a model without its last norm is not read");
+  keys.require("layer_norm_elementwise_affine", true, "norms without gains are not read");
   if (keys.size("word_embed_proj_dim", kWidest, config.hidden) != config.hidden) {
     keys.refuse("word_embed_proj_dim", "an embedding of another width than the stream is not read");
   }
@@ -77,7 +77,7 @@ void read_bloom(Keys& keys, TransformerConfig& config) {
   config.embedding_norm = true;
   config.function = ActivationFunction::gelu;
   read_dropout(keys, config, "hidden_dropout", "", "attention_dropout", 0);
-  keys.only("apply_residual_connection_post_layernorm", false, kNormalisedStream);
+  keys.require("apply_residual_connection_post_layernorm", false, kNormalisedStream);
   keys.read_tied(config, true);
 }
 
@@ -93,7 +93,7 @@ void read_mpt(Keys& keys, TransformerConfig& config) {
               .positions = "max_seq_len",
               .head_size = ""});
   config.ffn = keys.size("expansion_ratio", 64, 4) * config.hidden;
-  keys.only("no_bias", true, "biases are not read");
+  keys.require("no_bias", true, "biases are not read");
   config.bias = false;
   config.norm_bias = false;
   read_dropout(keys, config, "resid_pdrop", keys.first_of({"emb_pdrop", "emb_prob_drop"}), "", 0);
@@ -101,8 +101,8 @@ void read_mpt(Keys& keys, TransformerConfig& config) {
     attention->object([&config](ObjectReader& in) {
       (void)in.all();
       Keys inner{in};
-      inner.only("alibi", true, "MPT without ALiBi has learned positions, which are not read");
-      inner.only("qk_ln", false, "norms of queries and keys are not read");
+      inner.require("alibi", true, "MPT without ALiBi has learned positions, which are not read");
+      inner.require("qk_ln", false, "norms of queries and keys are not read");
       const bool one = inner.find("attn_type") &&
                        inner.find("attn_type")->value()->get_if<std::string>() != nullptr &&
                        inner.find("attn_type")->string() == "multiquery_attention";

@@ -51,7 +51,7 @@ double Keys::probability(std::string_view key, double fallback) {
   return found ? found->number(0, 0.999) : fallback;
 }
 
-void Keys::only(std::string_view key, bool expected, std::string_view why) {
+void Keys::require(std::string_view key, bool expected, std::string_view why) {
   if (flag(key, expected) != expected) refuse(key, std::string{why});
 }
 

@@ -34,7 +34,7 @@ class Keys {
   double probability(std::string_view key, double fallback);
 
   /// Reports an error at `key` unless the flag is `expected`, which is also its default.
-  void only(std::string_view key, bool expected, std::string_view why);
+  void require(std::string_view key, bool expected, std::string_view why);
   /// Reports an error at `key`.
   void refuse(std::string_view key, std::string message) { in_.note(key, std::move(message)); }
   /// Adds a note for the user.

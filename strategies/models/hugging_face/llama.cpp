@@ -31,7 +31,7 @@ void read_granite(Keys& keys, TransformerConfig& config) {
 void read_phi3(Keys& keys, TransformerConfig& config) {
   read_llama_like(keys, config);
   read_dropout(keys, config, "resid_pdrop", "embd_pdrop", "attention_dropout", 0);
-  keys.only("attention_bias", false, "Phi-3 has no biases in attention");
+  keys.require("attention_bias", false, "Phi-3 has no biases in attention");
   read_window(keys, config, {});
 }
 
@@ -74,7 +74,7 @@ void read_stablelm(Keys& keys, TransformerConfig& config) {
   config.norm = Normalization::layer;
   config.qkv_bias = keys.flag("use_qkv_bias", false);
   read_dropout(keys, config, "hidden_dropout", "", "attention_dropout", 0);
-  keys.only("qk_layernorm", false, "norms with a gain per head of StableLM 2 12B are not read");
+  keys.require("qk_layernorm", false, "norms with a gain per head of StableLM 2 12B are not read");
   if (keys.flag("use_parallel_residual", false)) config.residual = Residual::parallel;
 }
 

@@ -44,7 +44,7 @@ void read_phi(Keys& keys, TransformerConfig& config) {
   read_activation(keys, config, "hidden_act", "gelu_new");
   config.residual = Residual::parallel;
   read_dropout(keys, config, "resid_pdrop", "embd_pdrop", "attention_dropout", 0);
-  keys.only("qk_layernorm", false, "layer norms of queries and keys are not read");
+  keys.require("qk_layernorm", false, "layer norms of queries and keys are not read");
   keys.read_tied(config, false);
   config.head_bias = true;
 }
@@ -64,8 +64,8 @@ void read_falcon(Keys& keys, TransformerConfig& config) {
   if (!grouped && one_head) config.kv_heads = 1;
   (void)keys.has("num_kv_heads");
   (void)keys.has("n_head_kv");
-  keys.only("apply_residual_connection_post_layernorm", false,
-            "a residual stream that is normalised itself is not read");
+  keys.require("apply_residual_connection_post_layernorm", false,
+               "a residual stream that is normalised itself is not read");
   read_activation(keys, config, "activation", "gelu");
   config.bias = keys.flag("bias", false);
   const std::int64_t norms = keys.count("num_ln_in_parallel_attn", 2, grouped ? 2 : 1);

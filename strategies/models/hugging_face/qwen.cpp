@@ -17,7 +17,7 @@ void read_qwen(Keys& keys, TransformerConfig& config) {
   config.positions = Positions::rotary;
   config.bias = false;
   config.qkv_bias = true;
-  keys.only("no_bias", true, "biases of all projections are not read");
+  keys.require("no_bias", true, "biases of all projections are not read");
   read_dropout(keys, config, "", "", "attn_dropout_prob", 0);
   keys.read_tied(config, false);
 }
@@ -37,7 +37,7 @@ void read_qwen2_vl(Keys& keys, TransformerConfig& config) {
 /// MiMo's own class: Qwen2 with layers that predict further tokens.
 void read_mimo(Keys& keys, TransformerConfig& config) {
   read_qwen2(keys, config);
-  keys.only("attention_bias", true, "MiMo has biases of queries, keys and values");
+  keys.require("attention_bias", true, "MiMo has biases of queries, keys and values");
   report_prediction_layers(keys, config, "num_nextn_predict_layers");
 }
 

@@ -78,7 +78,7 @@ struct BlockShapes {
 [[nodiscard]] BlockShapes block_shapes(const ModelConfig& model, const ParallelConfig& parallel,
                                        int gpus_per_node, const CostModel& cost);
 
-/// All of a layout that its block_shapes() depend on.
+/// Key of everything in a layout on which block_shapes() depends.
 [[nodiscard]] fold::Key shape_key(const ParallelConfig& parallel);
 
 }  // namespace lockstep

@@ -82,7 +82,7 @@ struct LoweringInput {
 };
 [[nodiscard]] LoweredProgram lower_program(const LoweringInput& input);
 
-/// What the replay of a lowered program says about each operation of one rank. `places` and
+/// Start and end of each operation of one rank, from the replay of a lowered program. `places` and
 /// `issued` are those of the rank and its role; starts are when all that an operation waits for has
 /// ended.
 [[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,

@@ -63,12 +63,12 @@ struct Candidate {
 
 [[nodiscard]] std::vector<Candidate> candidates(const SizedLayout& whole,
                                                 const ShrinkLimits& limits) {
-  const shrinking::Form form = form_of(whole);
+  const shrinking::LayoutTraits form = traits_of(whole);
   std::vector<Candidate> out;
   for (SizedLayout& small : with_fewer_ranks(whole, limits)) {
     shrink_model(small, whole, limits);
     shrink_batch(small, whole, limits);
-    const int loss = loss_of_degrees(whole, small) + 2 * distance(form, form_of(small));
+    const int loss = loss_of_degrees(whole, small) + 2 * distance(form, traits_of(small));
     out.push_back({std::move(small), loss});
   }
   std::stable_sort(out.begin(), out.end());

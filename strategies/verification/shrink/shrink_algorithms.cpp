@@ -62,8 +62,8 @@ namespace {
 
 }  // namespace
 
-Form algorithm_form(const ParallelConfig& layout) {
-  Form out;
+LayoutTraits algorithm_traits(const ParallelConfig& layout) {
+  LayoutTraits out;
   for (const auto& [group, text] : layout.algorithms) {
     const int ranks = ranks_of(group, layout);
     out.must.push_back(ranks == 1 || is_allowed(text, ranks));

@@ -7,7 +7,7 @@ namespace lockstep::shrinking {
 
 namespace {
 
-void append(Form& form, const Form& more) {
+void append(LayoutTraits& form, const LayoutTraits& more) {
   form.must.insert(form.must.end(), more.must.begin(), more.must.end());
   form.should.insert(form.should.end(), more.should.begin(), more.should.end());
 }
@@ -19,8 +19,8 @@ void compare(std::vector<bool>& form, std::int64_t a, std::int64_t b) {
 }
 
 /// Groups of ranks that lie inside, across or on one another.
-[[nodiscard]] Form group_form(const ParallelConfig& layout) {
-  Form out;
+[[nodiscard]] LayoutTraits group_traits(const ParallelConfig& layout) {
+  LayoutTraits out;
   const int shards = layout.shard_ranks > 0 ? layout.shard_ranks : layout.dp * layout.cp;
   for (const int group : {layout.ep, shards}) {
     compare(out.should, group, layout.dp);
@@ -31,8 +31,8 @@ void compare(std::vector<bool>& form, std::int64_t a, std::int64_t b) {
   return out;
 }
 
-[[nodiscard]] Form expert_form(const ExpertsConfig& experts, int ep) {
-  Form out;
+[[nodiscard]] LayoutTraits expert_traits(const ExpertsConfig& experts, int ep) {
+  LayoutTraits out;
   out.must = {experts.top_k > 1, experts.experts > experts.top_k, experts.experts > ep,
               experts.shared > 0, experts.shared > 1};
   return out;
@@ -46,10 +46,11 @@ void compare(std::vector<bool>& form, std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-Form head_form(std::int64_t heads, std::int64_t kv_heads, std::int64_t tp, std::int64_t ulysses) {
+LayoutTraits head_traits(std::int64_t heads, std::int64_t kv_heads, std::int64_t tp,
+                         std::int64_t ulysses) {
   const std::int64_t tp_cut = std::gcd(tp, kv_heads);
   const std::int64_t ulysses_cut = std::gcd(ulysses, kv_heads / tp_cut);
-  Form out;
+  LayoutTraits out;
   out.must = {kv_heads == 1, kv_heads == heads, kv_heads < tp * ulysses};
   out.should = {
       heads > tp * ulysses, kv_heads > tp * ulysses, tp_cut > 1, tp > tp_cut,
@@ -57,18 +58,18 @@ Form head_form(std::int64_t heads, std::int64_t kv_heads, std::int64_t tp, std::
   return out;
 }
 
-Form form_of(const SizedLayout& layout) {
-  Form out = group_form(layout.parallel);
-  append(out, algorithm_form(layout.parallel));
+LayoutTraits traits_of(const SizedLayout& layout) {
+  LayoutTraits out = group_traits(layout.parallel);
+  append(out, algorithm_traits(layout.parallel));
   const TransformerConfig* model = layout.model.transformer();
   if (model == nullptr) return out;
-  append(out, head_form(model->heads, model->kv_heads, layout.parallel.tp,
-                        ulysses_degree(layout.parallel, layout.gpus_per_node)));
-  if (model->experts) append(out, expert_form(*model->experts, layout.parallel.ep));
+  append(out, head_traits(model->heads, model->kv_heads, layout.parallel.tp,
+                          ulysses_degree(layout.parallel, layout.gpus_per_node)));
+  if (model->experts) append(out, expert_traits(*model->experts, layout.parallel.ep));
   return out;
 }
 
-int distance(const Form& a, const Form& b) {
+int distance(const LayoutTraits& a, const LayoutTraits& b) {
   return 100 * mismatches(a.must, b.must) + 2 * mismatches(a.should, b.should);
 }
 

@@ -47,19 +47,19 @@ void shrink_transformer(TransformerConfig& model, const SizedLayout& whole,
 void shrink_batch(SizedLayout& small, const SizedLayout& whole, const ShrinkLimits& limits);
 
 /// The properties that determine a program's operations, in a fixed order.
-struct Form {
+struct LayoutTraits {
   std::vector<bool> must{};    // violated only if limits leave no other layout
   std::vector<bool> should{};  // satisfied if possible
 };
-[[nodiscard]] Form form_of(const SizedLayout& layout);
+[[nodiscard]] LayoutTraits traits_of(const SizedLayout& layout);
 /// For groups with a named algorithm: whether it supports the number of ranks, on nodes with
 /// several of them if that was so before.
-[[nodiscard]] Form algorithm_form(const ParallelConfig& layout);
+[[nodiscard]] LayoutTraits algorithm_traits(const ParallelConfig& layout);
 /// How queries, keys and values are sharded over tp * ulysses ranks.
-[[nodiscard]] Form head_form(std::int64_t heads, std::int64_t kv_heads, std::int64_t tp,
-                             std::int64_t ulysses);
+[[nodiscard]] LayoutTraits head_traits(std::int64_t heads, std::int64_t kv_heads, std::int64_t tp,
+                                       std::int64_t ulysses);
 /// Distance between forms: 100 for each violated `must`, 2 for each `should`.
-[[nodiscard]] int distance(const Form& a, const Form& b);
+[[nodiscard]] int distance(const LayoutTraits& a, const LayoutTraits& b);
 
 [[nodiscard]] std::vector<Change> changes_between(const SizedLayout& whole,
                                                   const SizedLayout& small);

@@ -43,12 +43,12 @@ class Shrinking {
 
   /// Few heads that are divided among ranks as many are.
   void shrink_heads() {
-    const Form before = head_form(was_.heads, was_.kv_heads, whole_.tp, whole_ulysses_);
+    const LayoutTraits before = head_traits(was_.heads, was_.kv_heads, whole_.tp, whole_ulysses_);
     std::optional<int> best;
     for (const std::int64_t heads : head_counts()) {
       for (std::int64_t kv = 1; kv <= heads; ++kv) {
         if (heads % kv != 0 || (keeps("kv_heads") && kv != was_.kv_heads) || !divides(kv)) continue;
-        const int apart = distance(before, head_form(heads, kv, tp_, ulysses_));
+        const int apart = distance(before, head_traits(heads, kv, tp_, ulysses_));
         if (best && apart >= *best) continue;
         best = apart;
         model_.heads = heads;

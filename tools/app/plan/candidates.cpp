@@ -46,8 +46,8 @@ CandidateFinder::CandidateFinder(const PlanSpace& space,
       range_{range},
       must_stop_{std::move(must_stop)} {}
 
-std::vector<CandidateFinder::Part> CandidateFinder::parts() const {
-  std::vector<Part> out;
+std::vector<CandidateFinder::Slice> CandidateFinder::parts() const {
+  std::vector<Slice> out;
   for (std::size_t setting = 0; setting < settings_.size(); ++setting)
     for (std::size_t tp = 0; tp < space_.axis(LayoutKey::tp).values.size(); ++tp)
       for (std::size_t pp = 0; pp < space_.axis(LayoutKey::pp).values.size(); ++pp)
@@ -56,8 +56,8 @@ std::vector<CandidateFinder::Part> CandidateFinder::parts() const {
 }
 
 CandidateList CandidateFinder::find(const Skips& skips) {
-  const std::vector<Part> all = parts();
-  std::vector<Found> found(all.size());
+  const std::vector<Slice> all = parts();
+  std::vector<SliceCandidates> found(all.size());
   const std::size_t room = std::max<std::size_t>(1000, kMostKept / all.size());
   const std::uint64_t points = space_.layout_count() / (all.size() / settings_.size());
   done_ = 0;
@@ -78,7 +78,8 @@ CandidateList CandidateFinder::find(const Skips& skips) {
   return out;
 }
 
-SearchCell CandidateFinder::cell(const Part& part, std::uint64_t first, const Found& found) const {
+SearchCell CandidateFinder::cell(const Slice& part, std::uint64_t first,
+                                 const SliceCandidates& found) const {
   const std::uint64_t points = space_.layout_count() / (space_.axis(LayoutKey::tp).values.size() *
                                                         space_.axis(LayoutKey::pp).values.size());
   const CandidateList& of = found.list;
@@ -89,9 +90,9 @@ SearchCell CandidateFinder::cell(const Part& part, std::uint64_t first, const Fo
   return out;
 }
 
-CandidateFinder::Found CandidateFinder::find_in(const Part& part, std::size_t room,
-                                                const Skips& skips) {
-  Found out;
+CandidateFinder::SliceCandidates CandidateFinder::find_in(const Slice& part, std::size_t room,
+                                                          const Skips& skips) {
+  SliceCandidates out;
   if (must_stop_()) {
     out.list.complete = false;
     return out;
@@ -109,7 +110,7 @@ CandidateFinder::Found CandidateFinder::find_in(const Part& part, std::size_t ro
 }
 
 void CandidateFinder::take(PlanContext& context, const WalkedLayout& layout, const Skips& skips,
-                           Found& out) const {
+                           SliceCandidates& out) const {
   CandidateList& list = out.list;
   LayoutBounds& bounds = context.bounds.of(*layout.stack);
   ++list.bounds;

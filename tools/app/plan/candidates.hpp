@@ -58,22 +58,24 @@ class CandidateFinder {
 
  private:
   /// Points of one setting, tp and pp.
-  struct Part {
+  struct Slice {
     std::size_t setting = 0;
     std::size_t tp = 0;  // place in the axis
     std::size_t pp = 0;  // likewise
   };
-  struct Found {
+  struct SliceCandidates {
     CandidateList list;
     std::optional<double> least;  // of all bounded points
   };
 
-  [[nodiscard]] std::vector<Part> parts() const;
-  [[nodiscard]] Found find_in(const Part& part, std::size_t room, const Skips& skips);
-  void take(PlanContext& context, const WalkedLayout& layout, const Skips& skips, Found& out) const;
+  [[nodiscard]] std::vector<Slice> parts() const;
+  [[nodiscard]] SliceCandidates find_in(const Slice& part, std::size_t room, const Skips& skips);
+  void take(PlanContext& context, const WalkedLayout& layout, const Skips& skips,
+            SliceCandidates& out) const;
   void report(std::uint64_t first, std::uint64_t count);
   static void trim(CandidateList& list, std::size_t room);
-  [[nodiscard]] SearchCell cell(const Part& part, std::uint64_t first, const Found& found) const;
+  [[nodiscard]] SearchCell cell(const Slice& part, std::uint64_t first,
+                                const SliceCandidates& found) const;
 
   const PlanSpace& space_;
   const std::vector<std::unique_ptr<PlanSetting>>& settings_;

@@ -27,13 +27,13 @@ LoadedCluster cluster_of(const CollectiveTable& table) {
 
 /// What NCCL would pick, from what the table says was pinned; reduction in the network's switches,
 /// which needs a plugin, as the algorithm that it is.
-struct Asked {
+struct NcclCandidate {
   Candidate candidate{};
   NcclRequest nccl{};
 };
 
-Asked asked_by(const CollectiveTable& table, const std::vector<NcclCost>& costs) {
-  Asked out;
+NcclCandidate nccl_candidate(const CollectiveTable& table, const std::vector<NcclCost>& costs) {
+  NcclCandidate out;
   out.candidate.collective = table.collective;
   out.candidate.kind = Candidate::Kind::nccl;
   out.nccl.version = nccl_version_of(table);
@@ -70,7 +70,7 @@ std::vector<TablePoint> table_points(const CollectiveTable& table,
   if (cluster.cluster.ranks() != table.ranks)
     throw RequestError(
         fmt::format("{} ranks on a cluster of {}", table.ranks, cluster.cluster.ranks()));
-  const Asked asked = asked_by(table, costs);
+  const NcclCandidate asked = nccl_candidate(table, costs);
   const CollectiveSetup setup(std::move(cluster), NetworkRequest{}, true);
   const CollectiveRunner runner(setup, {find_element_type("float"), 0, Duration{}, 1, &asked.nccl});
   for (const std::string& problem : runner.problems(asked.candidate)) throw RequestError(problem);

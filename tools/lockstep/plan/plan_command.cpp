@@ -48,7 +48,7 @@ std::vector<std::string> split(const std::string& text) {
   return out;
 }
 
-/// "200" simulations, or a time: "30 s", "5 min".
+/// Parses a search budget: a number of simulations ("200") or a time ("30 s", "5 min").
 void parse_budget(const std::string& text, PlanRequest& request) {
   if (text.empty()) return;
   std::uint64_t count = 0;
@@ -79,7 +79,7 @@ void parse_budget(const std::string& text, PlanRequest& request) {
       text));
 }
 
-/// "3/8": the third of eight.
+/// Parses a shard: "3/8" is the third of eight.
 void parse_shard(const std::string& text, PlanRequest& request) {
   if (text.empty()) return;
   const std::size_t slash = text.find('/');

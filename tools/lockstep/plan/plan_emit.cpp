@@ -10,7 +10,7 @@ namespace lockstep::cli {
 
 namespace {
 
-/// The best layout; the first of a front.
+/// The best layout, or the first point of a Pareto front.
 const PlanRow& best_of(const PlanResult& result) {
   if (result.rows.empty() || !result.rows.front().step)
     throw Refusal("--emit: no layout was found");

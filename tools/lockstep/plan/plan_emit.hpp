@@ -9,11 +9,11 @@
 
 namespace lockstep::cli {
 
-/// Launch flags of the best layout, with a comment of what was found and a line for each thing that
-/// the framework cannot express.
+/// Launch flags of the best layout; comments give the layout's metrics and each setting that the
+/// framework cannot express.
 [[nodiscard]] std::string emitted(LaunchFramework framework, const PlanResult& result);
 
-/// The same as a member of the report's JSON.
+/// Adds the launch flags to the report's JSON.
 void add_emitted(LaunchFramework framework, const PlanResult& result, Report& report);
 
 }  // namespace lockstep::cli

@@ -75,7 +75,7 @@ std::optional<double> metric_of(const PlanResult& result, std::size_t layout, Pl
   return result.simulated_metrics[layout][static_cast<std::size_t>(metric)];
 }
 
-/// What all figures say of the search.
+/// Title and details common to all figures. Throws Refusal if no layout was found.
 figures::Heading heading_of(const PlanResult& result, std::string title) {
   figures::Heading out{std::move(title), {}};
   if (result.rows.empty() || !result.rows.front().step)
@@ -87,7 +87,7 @@ figures::Heading heading_of(const PlanResult& result, std::string title) {
   return out;
 }
 
-/// tp, pp and the keys that have another value than their axis's first.
+/// tp, pp, and the keys whose value is not the first of their axis.
 std::string digits_text(const PlanResult& result, std::uint64_t index) {
   const auto numbers = result.space.digits(index);
   std::string out;
@@ -153,7 +153,8 @@ class FrontFigure {
     }
   }
 
-  /// Of equal ones the first alone.
+  /// Whether it is on the Pareto front; with one objective, whether it is the best, the first on
+  /// ties.
   bool is_of_front(std::size_t i) const {
     for (const PlanRow& row : result_.rows)
       if (!result_.pareto.empty() && row.index == result_.simulated[i].index) return true;
@@ -220,7 +221,7 @@ class HeatMap {
   }
 
  private:
-  /// By cell: the best value of layouts that fit.
+  /// Best value of the layouts that fit, by cell.
   void find_best() {
     found_.assign(result_.cells.size(), std::nullopt);
     const std::uint64_t points =
@@ -271,8 +272,8 @@ class HeatMap {
     return out;
   }
 
-  /// What refused those that came furthest: limits and memory come after the rules, and of these a
-  /// duplicate is never why there is no layout at all.
+  /// Why a cell has no layout: the last check that its points reached, in the order rules, --where,
+  /// memory. Duplicates do not count, since another point stands for them.
   std::string reason(const SearchCell& cell) {
     if (cell.points == 0) return "";
     if (cell.memory > 0) return noted("memory");

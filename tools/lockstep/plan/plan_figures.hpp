@@ -8,10 +8,10 @@
 
 namespace lockstep::cli {
 
-/// front, heatmap.
+/// Names of the figures of `lockstep plan --plot`: front, heatmap.
 [[nodiscard]] const std::vector<std::string>& plan_figure_kinds();
 
-/// A figure of a search as SVG. Throws Refusal where nothing was found.
+/// A figure of a search as SVG. Throws Refusal if the search found no layout.
 [[nodiscard]] std::string plan_figure(const std::string& kind, const PlanResult& result);
 
 }  // namespace lockstep::cli

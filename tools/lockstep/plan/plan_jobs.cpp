@@ -14,7 +14,7 @@ namespace lockstep::cli {
 
 namespace {
 
-/// Minutes of searching on two cores.
+/// Takes minutes on two cores.
 constexpr std::uint64_t kPointsPerShard = 30'000'000;
 
 }  // namespace

@@ -14,18 +14,18 @@ namespace lockstep::cli {
 
 using EmitTarget = std::variant<LaunchFramework, JobEngine>;
 
-/// What --emit prints: launch flags of a framework, or a script of an engine. Throws UsageError
-/// with what is near.
+/// The value of --emit: a framework whose launch flags are printed, or an engine whose job script
+/// is. Throws UsageError with the nearest name.
 [[nodiscard]] EmitTarget emit_target(const std::string& name);
 
 struct JobScriptOptions {
   SpaceRequest space;
-  std::string store;         // that the shards are merged into; empty: plan.db
-  std::uint64_t shards = 0;  // 0: as many as make tasks of minutes
+  std::string store;         // into which the shards are merged; empty: plan.db
+  std::uint64_t shards = 0;  // 0: chosen so that each takes minutes
 };
 
-/// The script that searches the space in shards, with the options of the command line. Throws
-/// UsageError for options without a meaning there, RequestError as make_space().
+/// A script that searches the space in shards with the options of the command line. Throws
+/// UsageError for options that do not apply to shards, RequestError as make_space().
 [[nodiscard]] std::string job_script_of(const Command& command, JobEngine engine,
                                         const JobScriptOptions& given);
 

@@ -7,12 +7,13 @@
 
 namespace lockstep::cli {
 
-/// SCENARIO, or --model and --cluster; --vary, --fix, --space and the values of a scenario.
+/// Declares the options of a search space: SCENARIO, or --model and --cluster; --vary, --fix,
+/// --space, and overrides of scenario values.
 void add_space(const Command& command, SpaceRequest& space);
-/// --space.
+/// Declares --space alone.
 void add_space_file(const Command& command, SpaceRequest& space);
 
-/// --price, --watts, --pue, --price-kwh.
+/// Declares --price, --watts, --pue and --price-kwh.
 void add_prices(const Command& command, PlanPrices& prices);
 
 }  // namespace lockstep::cli

@@ -16,7 +16,7 @@ namespace lockstep::cli {
 
 namespace {
 
-/// With a comma before every three digits.
+/// The number with thousands separators.
 std::string grouped(std::uint64_t number) {
   std::string out = std::to_string(number);
   for (std::size_t at = out.size(); at > 3; at -= 3) out.insert(at - 3, 1, ',');
@@ -90,7 +90,7 @@ class Table {
   bool first_ = true;
 };
 
-/// Large ones as `run` has them: 10,970.
+/// A number in the format of `run`: large ones with thousands separators, "10,970".
 Cell number(std::optional<double> value, int digits = 4) {
   if (!value) return {};
   const bool large = *value >= std::pow(10, digits);
@@ -109,7 +109,7 @@ std::optional<double> metric_of(const PlanRow& row, PlanMetric metric) {
   return at < row.metrics.size() ? row.metrics[at] : std::nullopt;
 }
 
-/// Which of the reasons a layout of the table has no times.
+/// "ok", or why a layout of the table was not simulated.
 std::string status_of(const PlanRow& row) {
   if (!row.refused.empty()) return "refused: " + row.refused;
   if (row.shortfall)
@@ -401,7 +401,7 @@ class PlanReport {
   Table table_;
 };
 
-/// What was asked of one layout.
+/// The report of `--explain`: one layout.
 class ExplanationReport {
  public:
   explicit ExplanationReport(const PlanResult& result)

@@ -5,8 +5,8 @@
 
 namespace lockstep::cli {
 
-/// A line on stderr that shows how far a search is: only on a terminal, after a second, four times
-/// a second at most.
+/// Progress of a search on one line of stderr. Shown only on a terminal, after the first second,
+/// at most four times a second.
 class SearchLine {
  public:
   SearchLine();

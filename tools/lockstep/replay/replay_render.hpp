@@ -5,7 +5,7 @@
 
 namespace lockstep::cli {
 
-/// A row for all ranks and one for each.
+/// One row that sums over all ranks, then one row per rank.
 [[nodiscard]] Report report_of(const ReplayTraceRequest& request, const ReplayTraceResult& done);
 
 }  // namespace lockstep::cli

@@ -86,7 +86,7 @@ bool drop_other_speeds(Machine& machine, const std::set<std::size_t>& busy) {
   if (!faster.empty())
     machine.notes.push_back(note_of(
         machine, faster, "faster than the others of " + others + ", which serve more of the GPUs"));
-  machine = only(machine, kept);
+  machine = subset(machine, kept);
   return !slower.empty() || !faster.empty();
 }
 
@@ -158,12 +158,12 @@ void keep_busy(Machine& machine, const std::set<std::size_t>& busy,
     if (used.count(nic) == 0) idle.push_back(nic);
   }
   if (!idle.empty()) machine.notes.push_back(note_of(machine, idle, "that no GPU is nearest to"));
-  machine = only(machine, kept);
+  machine = subset(machine, kept);
 }
 
 }  // namespace
 
-Machine only(const Machine& machine, const std::set<std::size_t>& kept) {
+Machine subset(const Machine& machine, const std::set<std::size_t>& kept) {
   Machine out = machine;
   out.vertices.clear();
   out.cables.clear();
@@ -181,7 +181,7 @@ Machine only(const Machine& machine, const std::set<std::size_t>& kept) {
   return out;
 }
 
-std::vector<Machine> apart(const Machine& machine) {
+std::vector<Machine> connected_components(const Machine& machine) {
   std::vector<std::size_t> group(machine.vertices.size());
   for (std::size_t v = 0; v < group.size(); ++v) group[v] = v;
   const auto root = [&group](std::size_t v) {
@@ -196,7 +196,7 @@ std::vector<Machine> apart(const Machine& machine) {
   for (std::size_t v = 0; v < group.size(); ++v) parts[root(v)].insert(v);
   std::vector<Machine> out;
   for (const auto& [first, part] : parts) {
-    Machine one = only(machine, part);
+    Machine one = subset(machine, part);
     if (!one.of_kind(VertexKind::gpu).empty()) out.push_back(std::move(one));
   }
   return out;

@@ -9,10 +9,10 @@
 namespace lockstep {
 
 /// The machine reduced to these vertices, in order.
-[[nodiscard]] Machine only(const Machine& machine, const std::set<std::size_t>& kept);
+[[nodiscard]] Machine subset(const Machine& machine, const std::set<std::size_t>& kept);
 
 /// The machine's connected components that contain GPUs.
-[[nodiscard]] std::vector<Machine> apart(const Machine& machine);
+[[nodiscard]] std::vector<Machine> connected_components(const Machine& machine);
 
 /// Adds a NIC of that speed at every GPU's parent.
 void add_nics(Machine& machine, const NicSpeed& speed);

@@ -22,7 +22,7 @@ class DirectLinks {
     std::int64_t back = 0;   // number the other one reports; 0: none
     const NcclNvlink* told = nullptr;
   };
-  /// A GPU's group of GPUs behind common NVSwitches, and its number of links.
+  /// NVSwitch connection of a GPU: the group of GPUs that share the switches, and its link count.
   struct Switched {
     std::size_t group = 0;  // its first GPU
     std::int64_t links = 0;

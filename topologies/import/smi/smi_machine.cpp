@@ -139,7 +139,7 @@ class Builder {
     std::set<std::size_t> kept;
     for (std::size_t v = 0; v < machine_.vertices.size(); ++v) kept.insert(v);
     for (const auto& [first, second] : cards_) kept.erase(second);
-    return only(machine_, kept);
+    return subset(machine_, kept);
   }
 
   [[nodiscard]] SourcedLink pcie() const { return pcie_of(facts_.pcie, kLanes); }

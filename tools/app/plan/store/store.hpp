@@ -75,7 +75,7 @@ class PlanStore {
   /// What the file had.
   [[nodiscard]] const std::vector<SimulatedLayout>& known() const { return known_; }
   void add(const SimulatedLayout& layout);
-  /// Ends a batch: what was added before is kept whatever happens.
+  /// Commits the batch: points added so far survive a crash.
   void end_batch();
   /// The result of the search; closes the file.
   void finish(const SearchResult& result, const std::vector<StoredRange>& ranges);
