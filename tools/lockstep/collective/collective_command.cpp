@@ -8,6 +8,7 @@
 #include "strategies/collectives/registry/spec.hpp"
 #include "tools/app/collective/collective_trace.hpp"
 #include "tools/app/collective/setup/root.hpp"
+#include "tools/app/write_file.hpp"
 #include "tools/lockstep/collective/collective_figure.hpp"
 #include "tools/lockstep/collective/collective_options.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
@@ -23,6 +24,8 @@
 #include "tools/lockstep/output/trace_size_note.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
+#include "tools/lockstep/report/report_option.hpp"
+#include "tools/lockstep/report/report_page.hpp"
 
 namespace lockstep::cli {
 
@@ -51,6 +54,7 @@ struct Options {
   bool cluster_is_given = false;
   std::vector<std::string> plots;
   std::string trace;
+  std::string report;
   std::string fold = "auto";
   bool classes = false;
   RankSettingOptions ranks;
@@ -234,11 +238,16 @@ std::vector<FigureTarget> targets_of(const Options& given) {
 class CollectiveJob {
  public:
   explicit CollectiveJob(const Options& given)
-      : given_{given}, targets_{targets_of(given)}, request_{request_of(given)} {}
+      : given_{given}, targets_{targets_of(given)}, request_{request_of(given)} {
+    check_report(given.report);
+  }
 
   void run() {
     if (!given_.concurrent.empty()) {
-      show(report_of(request_, run_concurrent(given_.concurrent, request_), given_.concurrent));
+      const Report report =
+          report_of(request_, run_concurrent(given_.concurrent, request_), given_.concurrent);
+      show(report);
+      write_page(report, nullptr);
     } else if (!given_.against.empty()) {
       compare();
     } else if (given_.crossover) {
@@ -249,8 +258,9 @@ class CollectiveJob {
       if (given_.style.format != Format::table && !request_.every_row)  // tables name them
         for (const RequestProblem& each : done.left_out)
           std::cerr << "note: not applicable: " << text_of_left_out(each) << '\n';
-      show(report_of(request_, done, given_.classes, given_.style));
-      draw({&done, nullptr, nullptr});
+      const Report report = report_of(request_, done, given_.classes, given_.style);
+      show(report);
+      finish(report, {&done, nullptr, nullptr});
     }
   }
 
@@ -265,25 +275,40 @@ class CollectiveJob {
   void compare() {
     const AgainstReport done = run_against(
         {given_.against, given_.candidates, given_.cluster_is_given, given_.root}, request_);
-    show(report_of(done, given_.against));
-    if (targets_.empty()) return;
-    const CollectiveReport report = run_collective(done.request);
-    draw({&report, nullptr, &done});
+    const Report report = report_of(done, given_.against);
+    show(report);
+    if (targets_.empty() && given_.report.empty()) return;
+    const CollectiveReport simulated = run_collective(done.request);
+    finish(report, {&simulated, nullptr, &done});
   }
 
   void cross() {
     const CrossoverReport done = find_crossovers(request_);
-    show(report_of(request_, done));
-    if (targets_.empty()) return;
-    const CollectiveReport report = run_collective(request_);
-    draw({&report, &done, nullptr});
+    const Report report = report_of(request_, done);
+    show(report);
+    if (targets_.empty() && given_.report.empty()) return;
+    const CollectiveReport simulated = run_collective(request_);
+    finish(report, {&simulated, &done, nullptr});
   }
 
   void show(const Report& report) const { print(render(report, given_.style)); }
 
-  void draw(const CollectiveFigureData& data) const {
+  /// Figures, and the page that has all of them.
+  void finish(const Report& report, const CollectiveFigureData& data) const {
     for (const FigureTarget& target : targets_)
       write_figure(collective_figure(target.kind, data, target.is_text()), target);
+    write_page(report, &data);
+  }
+
+  /// Without `data`: no figures.
+  void write_page(const Report& report, const CollectiveFigureData* data) const {
+    if (given_.report.empty()) return;
+    std::vector<PageFigure> figures;
+    if (data != nullptr &&
+        std::ranges::any_of(request_.sizes, [](Bytes size) { return size > Bytes{}; }))
+      for (const std::string& kind : collective_figure_kinds())
+        figures.push_back({kind, collective_figure(kind, *data, false, {.prefix = kind})});
+    write_file(given_.report, report_page(report, figures));
   }
 
   const Options& given_;
@@ -380,6 +405,8 @@ void add_collective(const Command& app) {
                    "points; FILE ends in .svg, .pdf, .png or .txt, or is - for text; repeatable")
       ->type_name("[FIGURE=]FILE")
       ->allow_extra_args(false);
+  add_report(*command, given->report,
+             "Write the results with all figures as a page: one HTML file without scripts");
   command
       ->add_option("--trace", given->trace,
                    "Write every message of one algorithm at one size as a trace for "

@@ -348,10 +348,10 @@ const std::vector<std::string>& collective_figure_kinds() {
 }
 
 std::string collective_figure(const std::string& kind, const CollectiveFigureData& data,
-                              bool as_text) {
+                              bool as_text, const figures::FigureStyle& style) {
   const CollectiveDrawing drawing(kind, data);
   if (as_text) return figures::draw_text(drawing.curves());
-  return drawing.has_one_size() ? draw(drawing.bars()) : draw(drawing.curves());
+  return drawing.has_one_size() ? draw(drawing.bars(), style) : draw(drawing.curves(), style);
 }
 
 }  // namespace lockstep::cli

@@ -6,6 +6,7 @@
 #include "tools/app/collective/against.hpp"
 #include "tools/app/collective/crossover.hpp"
 #include "tools/app/collective/run_collective.hpp"
+#include "tools/figures/frame.hpp"
 #include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {
@@ -24,6 +25,7 @@ struct CollectiveFigureData {
 /// Curves over the message size, or bars for a single size. As SVG, or as text. Throws Refusal if
 /// no size is above 0.
 [[nodiscard]] std::string collective_figure(const std::string& kind,
-                                            const CollectiveFigureData& data, bool as_text);
+                                            const CollectiveFigureData& data, bool as_text,
+                                            const figures::FigureStyle& style = {});
 
 }  // namespace lockstep::cli

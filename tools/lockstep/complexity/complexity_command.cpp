@@ -11,6 +11,7 @@
 #include "strategies/collectives/registry/registry.hpp"
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/setup/root.hpp"
+#include "tools/app/write_file.hpp"
 #include "tools/figures/curve_text.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/complexity/complexity_render.hpp"
@@ -22,6 +23,8 @@
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
+#include "tools/lockstep/report/report_option.hpp"
+#include "tools/lockstep/report/report_page.hpp"
 
 namespace lockstep::cli {
 
@@ -43,6 +46,7 @@ struct Options {
   std::optional<int> root;
   bool measured = false;
   std::string plot;
+  std::string page;  // HTML file; empty: none
   std::string quantity = "large_time";
   OutputStyle style;
 };
@@ -153,8 +157,7 @@ double seconds(const std::optional<Duration>& time) {
   return time ? time->seconds() : 0;
 }
 
-Quantity quantity_of(const Options& given, const ComplexityRequest& request) {
-  const std::string& name = given.quantity;
+Quantity quantity_of(const std::string& name, const ComplexityRequest& request) {
   const auto at = [](const char* what, Bytes size) {
     return fmt::format("{} of {}", what, to_string(size));
   };
@@ -187,9 +190,8 @@ void sort_curves(std::vector<figures::Curve>& curves) {
                    [&](const auto& a, const auto& b) { return score(a) < score(b); });
 }
 
-void draw(const Options& given, const ComplexityRequest& request, const ComplexityResult& result,
-          const FigureTarget& target) {
-  const Quantity quantity = quantity_of(given, request);
+figures::CurveFigure figure_of(const Quantity& quantity, const ComplexityRequest& request,
+                               const ComplexityResult& result) {
   figures::CurveFigure figure;
   for (const ComplexityOutcome& outcome : result.outcomes) {
     figures::Curve& one = figure.curves.emplace_back();
@@ -204,12 +206,31 @@ void draw(const Options& given, const ComplexityRequest& request, const Complexi
   figure.x = {"Ranks", figures::Unit::count, true};
   figure.y = {quantity.label, quantity.unit, true};
   figure.y.label.front() = static_cast<char>(std::toupper(figure.y.label.front()));
+  return figure;
+}
+
+void draw(const Options& given, const ComplexityRequest& request, const ComplexityResult& result,
+          const FigureTarget& target) {
+  const auto figure = figure_of(quantity_of(given.quantity, request), request, result);
   if (!has_points(figure)) throw Refusal("--plot: no value above 0; nothing to draw");
-  write_figure(target.is_text() ? draw_text(figure) : draw(figure), target);
+  write_figure(target.is_text() ? draw_text(figure) : figures::draw(figure), target);
+}
+
+/// All quantities.
+void write_page(const Options& given, const ComplexityRequest& request,
+                const ComplexityResult& result) {
+  if (given.page.empty()) return;
+  std::vector<PageFigure> drawn;
+  for (const std::string kind : {"rounds", "small_time", "busiest", "total", "large_time"}) {
+    const auto figure = figure_of(quantity_of(kind, request), request, result);
+    if (has_points(figure)) drawn.push_back({kind, figures::draw(figure, {.prefix = kind})});
+  }
+  write_file(given.page, report_page(report_of(request, result, given.measured), drawn));
 }
 
 std::vector<FigureTarget> target_of(const Options& given, const ComplexityRequest& request) {
-  (void)quantity_of(given, request);
+  (void)quantity_of(given.quantity, request);
+  check_report(given.page);
   if (given.plot.empty()) return {};
   if (given.plot == "-" && !given.style.is_table())
     throw UsageError("--plot -: draws below a table only, not with --format");
@@ -225,6 +246,7 @@ void run(const Options& given) {
   const ComplexityResult result = measure_complexity(request);
   print(render(request, result, given.measured, given.style));
   for (const FigureTarget& target : targets) draw(given, request, result, target);
+  write_page(given, request, result);
 }
 
 }  // namespace
@@ -272,6 +294,8 @@ void add_complexity(const Command& app) {
                    "Draw --plot-of over the number of ranks; FILE ends in .svg, .pdf, .png or "
                    ".txt, or is - for text below the table")
       ->type_name("FILE");
+  add_report(*command, given->page,
+             "Write the results with all figures as a page: one HTML file without scripts");
   command->add_option("--plot-of", given->quantity, fmt::format("{}", kQuantities))
       ->type_name("WHAT")
       ->capture_default_str();

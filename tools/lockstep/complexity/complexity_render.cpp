@@ -175,15 +175,12 @@ std::string text_of(const UnmeasuredRanks& of) {
 
 }  // namespace
 
-std::string render(const ComplexityRequest& request, const ComplexityResult& result, bool measured,
-                   const OutputStyle& style) {
-  const Report points = point_report(request, result);
-  Report report = measured ? points : growth_report(request, result);
+Report report_of(const ComplexityRequest& request, const ComplexityResult& result, bool measured) {
+  Report report = measured ? point_report(request, result) : growth_report(request, result);
   report.schema = "lockstep.complexity/1";
   report.config = config_of(request);
   report.seed = request.cluster.seed;
   report.fingerprint = fingerprint_of(result);
-  if (style.format == Format::json) return render_json(report, points);
   if (!report.sections.empty()) {
     auto& notes = report.sections.front().notes;
     notes.push_back(fmt::format("{}: growth with N = {} to {} ranks on {}",
@@ -191,6 +188,13 @@ std::string render(const ComplexityRequest& request, const ComplexityResult& res
                                 request.ranks.back(), result.cluster));
     for (const UnmeasuredRanks& each : result.unmeasured) notes.push_back(text_of(each));
   }
+  return report;
+}
+
+std::string render(const ComplexityRequest& request, const ComplexityResult& result, bool measured,
+                   const OutputStyle& style) {
+  const Report report = report_of(request, result, measured);
+  if (style.format == Format::json) return render_json(report, point_report(request, result));
   return render(report, style);
 }
 

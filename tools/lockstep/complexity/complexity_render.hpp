@@ -7,8 +7,12 @@
 
 namespace lockstep::cli {
 
-/// Text for stdout: one row per algorithm with its growth or, if `measured`, one per algorithm and
-/// rank count with its measurements. JSON contains both.
+/// One row per algorithm with its growth or, if `measured`, one per algorithm and rank count with
+/// its measurements.
+[[nodiscard]] Report report_of(const ComplexityRequest& request, const ComplexityResult& result,
+                               bool measured);
+
+/// Text for stdout: the report; JSON contains growth and measurements.
 [[nodiscard]] std::string render(const ComplexityRequest& request, const ComplexityResult& result,
                                  bool measured, const OutputStyle& style);
 

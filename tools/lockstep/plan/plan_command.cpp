@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tools/app/plan/store/stored_plan.hpp"
+#include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
@@ -19,6 +20,8 @@
 #include "tools/lockstep/plan/plan_render.hpp"
 #include "tools/lockstep/plan/search_line.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
+#include "tools/lockstep/report/report_option.hpp"
+#include "tools/lockstep/report/report_page.hpp"
 
 namespace lockstep::cli {
 
@@ -33,6 +36,7 @@ struct Options {
   std::string shard;
   std::string emit;
   std::vector<std::string> plots;
+  std::string page;          // HTML file; empty: none
   std::uint64_t shards = 0;  // of the jobs; 0: not given
   OutputStyle style;
 };
@@ -176,6 +180,16 @@ void check_store(const Options& given, bool emits_jobs) {
     throw UsageError("--store: --explain simulates single layouts, which no store takes");
 }
 
+/// Figures of a search need a layout that was found.
+void write_page(const Options& given, const PlanResult& result) {
+  if (given.page.empty()) return;
+  std::vector<PageFigure> drawn;
+  if (given.plan.explain.empty() && !result.rows.empty())
+    for (const std::string& kind : plan_figure_kinds())
+      drawn.push_back({kind, plan_figure(kind, result, {.prefix = kind})});
+  write_file(given.page, report_page(report_of(result), drawn));
+}
+
 void run_and_print(Options& given, const std::optional<LaunchFramework>& emit) {
   parse_budget(given.budget, given.plan);
   parse_shard(given.shard, given.plan);
@@ -187,6 +201,7 @@ void run_and_print(Options& given, const std::optional<LaunchFramework>& emit) {
   for (const std::string& text : given.plots)
     figures.push_back(parse_figure_target(text, {plan_figure_kinds()}));
   check_figure_targets(figures);
+  check_report(given.page);
   if (!given.plan.explain.empty() && (emit || !figures.empty()))
     throw UsageError("--explain: has neither --emit nor --plot; give one of them");
   const InterruptGuard interrupt;
@@ -205,6 +220,7 @@ void run_and_print(Options& given, const std::optional<LaunchFramework>& emit) {
     print(render(report, given.style));
   }
   for (const FigureTarget& target : figures) write_figure(plan_figure(target.kind, result), target);
+  write_page(given, result);
   if (was_interrupted()) throw Interrupted();
 }
 
@@ -249,6 +265,8 @@ void add_plan(const Command& app) {
                    ".png; repeatable")
       ->type_name("FIGURE=FILE")
       ->allow_extra_args(false);
+  add_report(*command, given->page,
+             "Write the results with all figures as a page: one HTML file without scripts");
   add_format(*command, given->style);
   command->footer(
       "Every point of the space is dropped by a rule, by a lower bound on its memory or time, or\n"

@@ -109,7 +109,7 @@ class FrontFigure {
     if (metrics_.empty()) metrics_ = {metric(PlanMetric::step_time), metric(PlanMetric::memory)};
   }
 
-  std::string draw() const {
+  std::string draw(const figures::FigureStyle& style) const {
     const MetricInfo& y = metrics_[0];
     const MetricInfo& x = metrics_[1];
     figures::ScatterFigure figure;
@@ -132,7 +132,7 @@ class FrontFigure {
       figure.notes.emplace_back(
           "Proved: no layout of the space is better in one of these metrics and as good in the "
           "others.");
-    return figures::draw(figure);
+    return figures::draw(figure, style);
   }
 
  private:
@@ -195,7 +195,7 @@ class HeatMap {
       : result_{result},
         metric_{result.pareto.empty() ? result.objective : result.pareto.front()} {}
 
-  std::string draw() {
+  std::string draw(const figures::FigureStyle& style) {
     figures::HeatFigure figure;
     figure.heading = heading_of(
         result_, fmt::format("Best {} by tensor and pipeline parallelism", words_of(metric_)));
@@ -217,7 +217,7 @@ class HeatMap {
     for (std::size_t i = 0; i < result_.cells.size(); ++i)
       if (result_.cells[i].setting == setting_) figure.cells.push_back(cell_of(i));
     note_reasons(figure);
-    return figures::draw(figure);
+    return figures::draw(figure, style);
   }
 
  private:
@@ -319,8 +319,9 @@ const std::vector<std::string>& plan_figure_kinds() {
   return kinds;
 }
 
-std::string plan_figure(const std::string& kind, const PlanResult& result) {
-  return kind == "front" ? FrontFigure{result}.draw() : HeatMap{result}.draw();
+std::string plan_figure(const std::string& kind, const PlanResult& result,
+                        const figures::FigureStyle& style) {
+  return kind == "front" ? FrontFigure{result}.draw(style) : HeatMap{result}.draw(style);
 }
 
 }  // namespace lockstep::cli

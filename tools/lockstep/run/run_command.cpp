@@ -15,8 +15,10 @@
 #include "tools/lockstep/output/trace_size_note.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
+#include "tools/lockstep/report/report_option.hpp"
 #include "tools/lockstep/run/run_figures.hpp"
 #include "tools/lockstep/run/run_options.hpp"
+#include "tools/lockstep/run/run_page.hpp"
 #include "tools/lockstep/run/run_render.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 
@@ -51,7 +53,8 @@ TrainingStepRequest request_of(const Options& given) {
   out.file = scenario_file(out.file);
   if (given.run.classes && out.simulation.fold == Folding::automatic)
     out.simulation.fold = Folding::always;
-  const bool tables = given.style.is_table() || given.style.format == Format::md;
+  const bool tables =
+      given.style.is_table() || given.style.format == Format::md || !given.run.report.empty();
   out.suggestions = static_cast<std::size_t>(given.suggestions.value_or(tables ? kSuggestions : 0));
   out.on_phase = phase_line("run", "--fidelity representatives or --suggest 0 take less");
   out.trace_detail = detail_of(given.detail);
@@ -63,6 +66,7 @@ TrainingStepRequest request_of(const Options& given) {
         out.trace, "--trace-detail layer, --trace-ranks and --trace-window make it smaller");
   for (const std::string& file : {out.trace, given.run.append})
     if (!file.empty()) check_writable(file);
+  check_report(given.run.report);
   if (!given.ranks.empty()) out.trace_ranks = parse_rank_list("--trace-ranks", given.ranks, 0);
   if (!given.window.empty()) out.trace_window = parse_window(given.window);
   return out;
@@ -105,12 +109,15 @@ void add_trace(const Command& command, Options& given) {
 
 void add_plots(const Command& command, Options& given) {
   command
-      .add_option("--plot", given.plots,
-                  "Draw a figure of the step: pipeline, memory, breakdown or links; FILE ends in "
-                  ".svg, .pdf or .png; the figure's name may be omitted if the file has it, such "
-                  "as pipeline.svg; repeatable")
+      .add_option(
+          "--plot", given.plots,
+          "Draw a figure of the step: path, pipeline, memory, breakdown or links; FILE ends in "
+          ".svg, .pdf or .png; the figure's name may be omitted if the file has it, such "
+          "as pipeline.svg; repeatable")
       ->type_name("FIGURE=FILE")
       ->allow_extra_args(false);
+  add_report(command, given.run.report,
+             "Write the results with all figures as a page: one HTML file without scripts");
 }
 
 std::vector<FigureTarget> targets_of(const Options& given) {
@@ -142,6 +149,8 @@ void run_and_print(Options& given, const std::vector<FigureTarget>& targets) {
     print(render_run(given.run, result, variants, given.style));
     for (const FigureTarget& target : targets)
       write_figure(run_figure(target.kind, result), target);
+    if (!given.run.report.empty())
+      write_file(given.run.report, run_page(given.run, result, variants));
   } catch (const DoesNotFit& misfit) {
     given.run.step.on_phase = {};
     const MemoryShortfall& shortfall = misfit.shortfall();
@@ -152,6 +161,8 @@ void run_and_print(Options& given, const std::vector<FigureTarget>& targets) {
     print(render_misfit(given.run, shortfall, given.style.format));
     if (!targets.empty())
       fmt::print(stderr, "lockstep: note: --plot: nothing drawn, the step was not simulated\n");
+    if (!given.run.report.empty())
+      fmt::print(stderr, "lockstep: note: --report: not written, the step was not simulated\n");
     throw;
   }
 }

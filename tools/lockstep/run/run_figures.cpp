@@ -18,6 +18,7 @@ namespace lockstep::cli {
 
 namespace {
 
+using figures::FigureStyle;
 using figures::Heading;
 
 constexpr std::size_t kMostRows = 64;
@@ -76,7 +77,7 @@ figures::PipelineSlice slice_of(const Pass& pass) {
           {}};
 }
 
-std::string pipeline_figure(const TrainingStepResult& result) {
+std::string pipeline_figure(const TrainingStepResult& result, const FigureStyle& style) {
   figures::PipelineFigure figure;
   figure.heading = heading_of("Training step by stage and microbatch", result);
   figure.end = seconds(result.step.timeline.end);
@@ -99,7 +100,7 @@ std::string pipeline_figure(const TrainingStepResult& result) {
     figure.notes.emplace_back("Letters and lighter shades are later model chunks of the stage.");
   if (result.averaging)
     figure.notes.emplace_back("The step that averages parameters; the step time is a mean.");
-  return draw(figure);
+  return draw(figure, style);
 }
 
 /// "optimizer states".
@@ -109,7 +110,7 @@ std::string words_of(Category category) {
   return out + "s";
 }
 
-std::string memory_figure(const TrainingStepResult& result) {
+std::string memory_figure(const TrainingStepResult& result, const FigureStyle& style) {
   const RankMemory& memory = result.memory;
   figures::MemoryFigure figure;
   figure.heading = heading_of("Memory over a training step", result);
@@ -135,7 +136,7 @@ std::string memory_figure(const TrainingStepResult& result) {
   }
   figure.end = seconds(result.step.timeline.end);
   if (memory.capacity) figure.capacity = static_cast<double>(memory.capacity->count());
-  return draw(figure);
+  return draw(figure, style);
 }
 
 /// The parts of a breakdown in the order of a bar: name, look and seconds.
@@ -195,7 +196,7 @@ std::vector<TimePart> time_parts(const Breakdown& rank, const std::vector<std::s
   return out;
 }
 
-std::string breakdown_figure(const TrainingStepResult& result) {
+std::string breakdown_figure(const TrainingStepResult& result, const FigureStyle& style) {
   std::vector<std::string> groups;
   for (const StageUse& stage : result.summary.stages)
     for (const auto& [group, time] : stage.rank.exposed)
@@ -218,7 +219,63 @@ std::string breakdown_figure(const TrainingStepResult& result) {
   figure.notes.push_back(
       note_on_rows(result.scenario) +
       " Exposed: not hidden by computation. Percentages are shares of the step time.");
-  return draw(figure);
+  return draw(figure, style);
+}
+
+/// Where a use of the critical path stands in the bar.
+struct PathPart {
+  std::string name;
+  std::string color;
+  figures::Pattern pattern = figures::Pattern::plain;
+};
+
+PathPart part_of(const TimeUse& use) {
+  using figures::Pattern;
+  switch (use.kind) {
+    case TimeUse::Kind::computation:
+      switch (use.of) {
+        case OperationClass::matmul:
+        case OperationClass::convolution:
+          return {"GEMMs and convolutions", "#1f5fa8"};
+        case OperationClass::attention:
+          return {"attention", "#5f9bd6"};
+        case OperationClass::optimizer:
+          return {"optimizer", "#e8b04a", Pattern::dots};
+        default:
+          return {"other computation", "#b7d3ee"};
+      }
+    case TimeUse::Kind::communication:
+      return {use.group + " communication", color_of_group(use.group), Pattern::stripes};
+    case TimeUse::Kind::bubble:
+      return {"pipeline bubble", "#f4f4f4", Pattern::dots};
+    case TimeUse::Kind::issue:
+      return {"kernel launches", "#666666", Pattern::grid};
+    case TimeUse::Kind::waiting:
+      break;
+  }
+  return {"waiting for other ranks", "#d0d0d0", Pattern::bars};
+}
+
+std::string path_figure(const TrainingStepResult& result, const FigureStyle& style) {
+  figures::BarFigure figure;
+  figure.heading = heading_of("Critical path", result);
+  figure.axis = {"Time along the path", figures::Unit::seconds, false};
+  figure.shares = true;
+  figures::Bar bar{"step", {}, {}};
+  for (const PathShare& share : result.summary.path) {  // longest first
+    PathPart part = part_of(share.use);
+    const auto found = std::ranges::find(figure.parts, part.name, &figures::BarPart::name);
+    if (found == figure.parts.end()) {
+      figure.parts.push_back({std::move(part.name), std::move(part.color), part.pattern});
+      bar.values.push_back(share.length.seconds());
+    } else {
+      bar.values[static_cast<std::size_t>(found - figure.parts.begin())] += share.length.seconds();
+    }
+  }
+  figure.bars.push_back(std::move(bar));
+  figure.notes.emplace_back(
+      "Shortening what is not on the critical path does not shorten the step.");
+  return draw(figure, style);
 }
 
 /// "gpu → pcie switch".
@@ -228,7 +285,7 @@ std::string link_words(std::string name) {
   return arrow == std::string::npos ? name : name.replace(arrow, 2, "→");
 }
 
-std::string links_figure(const TrainingStepResult& result) {
+std::string links_figure(const TrainingStepResult& result, const FigureStyle& style) {
   const auto classes =
       app::link_classes(result.step.timeline.link_bytes, result.step.timeline.end.since_start(),
                         result.scenario.cluster.cluster);
@@ -251,21 +308,23 @@ std::string links_figure(const TrainingStepResult& result) {
     figure.bars.push_back(std::move(bar));
   }
   figure.notes.push_back("Busiest link: " + classes.front().example + ".");
-  return draw(figure);
+  return draw(figure, style);
 }
 
 }  // namespace
 
 const std::vector<std::string>& run_figure_kinds() {
-  static const std::vector<std::string> kKinds{"pipeline", "memory", "breakdown", "links"};
+  static const std::vector<std::string> kKinds{"path", "pipeline", "memory", "breakdown", "links"};
   return kKinds;
 }
 
-std::string run_figure(const std::string& kind, const TrainingStepResult& result) {
-  if (kind == "pipeline") return pipeline_figure(result);
-  if (kind == "memory") return memory_figure(result);
-  if (kind == "breakdown") return breakdown_figure(result);
-  if (kind == "links") return links_figure(result);
+std::string run_figure(const std::string& kind, const TrainingStepResult& result,
+                       const FigureStyle& style) {
+  if (kind == "path") return path_figure(result, style);
+  if (kind == "pipeline") return pipeline_figure(result, style);
+  if (kind == "memory") return memory_figure(result, style);
+  if (kind == "breakdown") return breakdown_figure(result, style);
+  if (kind == "links") return links_figure(result, style);
   throw InternalError("no figure named " + kind);
 }
 

@@ -60,27 +60,6 @@ std::int64_t number_of(const RankTimeline& rank) {
   return fingerprint.number();
 }
 
-/// Folded or not, that of all ranks is the same.
-std::string fingerprint_of(const TrainingStepResult& result) {
-  Fingerprint fingerprint;
-  const TrainingStepTimeline& timeline = result.step.timeline;
-  fingerprint.add(timeline.end.ps());
-  std::vector<std::int64_t> numbers;
-  for (const RankTimeline& rank : timeline.ranks) numbers.push_back(number_of(rank));
-  const auto add = [&](int rank, std::size_t simulated) {
-    fingerprint.add(rank);
-    fingerprint.add(numbers[simulated]);
-  };
-  if (timeline.representative_of.empty()) {
-    for (std::size_t i = 0; i < timeline.ranks.size(); ++i) add(timeline.ranks[i].rank, i);
-  }
-  for (std::size_t i = 0; i < timeline.representative_of.size(); ++i)
-    add(static_cast<int>(i), timeline.representative_of[i]);
-  for (const Bytes bytes : timeline.link_bytes) fingerprint.add(bytes.count());
-  fingerprint.add(result.memory.needed().count());
-  return fingerprint.text();
-}
-
 void add_throughput(const Throughput& speed, Json& out) {
   out["step_time_s"] = speed.step_s;
   out["tokens_per_s"] = maybe(speed.tokens_per_s);
@@ -341,6 +320,27 @@ constexpr const char* kSchema = "lockstep.run/2";
 
 }  // namespace
 
+/// Folded or not, that of all ranks is the same.
+std::string fingerprint_of_run(const TrainingStepResult& result) {
+  Fingerprint fingerprint;
+  const TrainingStepTimeline& timeline = result.step.timeline;
+  fingerprint.add(timeline.end.ps());
+  std::vector<std::int64_t> numbers;
+  for (const RankTimeline& rank : timeline.ranks) numbers.push_back(number_of(rank));
+  const auto add = [&](int rank, std::size_t simulated) {
+    fingerprint.add(rank);
+    fingerprint.add(numbers[simulated]);
+  };
+  if (timeline.representative_of.empty()) {
+    for (std::size_t i = 0; i < timeline.ranks.size(); ++i) add(timeline.ranks[i].rank, i);
+  }
+  for (std::size_t i = 0; i < timeline.representative_of.size(); ++i)
+    add(static_cast<int>(i), timeline.representative_of[i]);
+  for (const Bytes bytes : timeline.link_bytes) fingerprint.add(bytes.count());
+  fingerprint.add(result.memory.needed().count());
+  return fingerprint.text();
+}
+
 std::string json_of_run(const RunOptions& options, const TrainingStepResult& result,
                         const std::vector<VariantResult>& variants) {
   Report report = report_of_rows(options, rows_of_run(result, variants));
@@ -349,7 +349,7 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   config["run"]["nccl"] = result.nccl;
   report.config = config.dump();
   report.seed = result.scenario.seed;
-  report.fingerprint = fingerprint_of(result);
+  report.fingerprint = fingerprint_of_run(result);
   Json out = head_of(report);
   const Json rows = out["rows"];
   out.erase("rows");

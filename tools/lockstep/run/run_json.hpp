@@ -10,6 +10,9 @@ namespace lockstep::cli {
 [[nodiscard]] std::string json_of_run(const RunOptions& options, const TrainingStepResult& result,
                                       const std::vector<VariantResult>& variants);
 
+/// Of all times of the step.
+[[nodiscard]] std::string fingerprint_of_run(const TrainingStepResult& result);
+
 /// For a layout that does not fit: configuration, memory and changes that fit, without times.
 [[nodiscard]] std::string json_of_misfit(const RunOptions& options,
                                          const MemoryShortfall& shortfall);

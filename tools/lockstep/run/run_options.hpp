@@ -22,6 +22,7 @@ struct RunOptions {
   std::vector<std::string> gpu_speeds{};                             // "all=0.95"
   std::string nic{};                                                 // "200G"; empty: unchanged
   std::string append{};                                              // CSV file; empty: none
+  std::string report{};                                              // HTML file; empty: none
   std::vector<std::pair<std::string, std::string>> rank_settings{};  // "17", "compute=0.8"
 };
 

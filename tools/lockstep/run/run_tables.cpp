@@ -442,15 +442,20 @@ std::vector<std::string> nic_warnings(const ClusterFacts& facts) {
 
 std::vector<RunTable> tables_of_run(const RunOptions& options, const TrainingStepResult& result,
                                     const std::vector<VariantResult>& variants) {
-  std::vector<RunTable> tables{headline_table(options, result)};
-  if (!variants.empty()) tables.push_back(variant_table(result, variants));
-  tables.push_back(step_table(options, result));
-  tables.push_back(breakdown_table(result));
-  tables.push_back(path_table(result));
-  if (result.summary.stages.size() > 1) tables.push_back(stage_table(result));
-  tables.push_back(memory_table(result));
-  if (!result.links.empty()) tables.push_back(link_table(result));
-  if (options.classes) tables.push_back(class_table(result));
+  std::vector<RunTable> tables;
+  const auto add = [&tables](std::string_view id, RunTable table) {
+    table.id = id;
+    tables.push_back(std::move(table));
+  };
+  add("headline", headline_table(options, result));
+  if (!variants.empty()) add("variants", variant_table(result, variants));
+  add("step", step_table(options, result));
+  add("breakdown", breakdown_table(result));
+  add("path", path_table(result));
+  if (result.summary.stages.size() > 1) add("stages", stage_table(result));
+  add("memory", memory_table(result));
+  if (!result.links.empty()) add("links", link_table(result));
+  if (options.classes) add("classes", class_table(result));
   return tables;
 }
 

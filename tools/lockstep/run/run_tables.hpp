@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/lockstep/output/output.hpp"
@@ -16,6 +17,8 @@ struct RunTable {
   std::vector<std::vector<std::string>> rows{};
   std::string footer{};                       // after it
   std::vector<std::size_t> left_out_first{};  // columns, on a narrow terminal
+  /// headline, variants, step, breakdown, path, stages, memory, links or classes.
+  std::string_view id{};
 };
 
 /// "warning: NICs of 800 Gb/s ... are no faster than 384 Gb/s", where it applies.

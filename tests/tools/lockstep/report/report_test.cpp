@@ -1,0 +1,166 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "tests/tools/new_file.hpp"
+#include "tests/tools/run_command.hpp"
+
+/// --report: pages that need nothing but themselves and carry what the command prints.
+namespace lockstep {
+
+namespace {
+
+/// A new file whose name ends in .html.
+class NewPage {
+ public:
+  ~NewPage() { std::filesystem::remove(path()); }
+  [[nodiscard]] std::string path() const { return file_.path() + ".html"; }
+
+ private:
+  NewFile file_{};
+};
+
+std::string page_of(const std::string& command) {
+  const NewPage page;
+  const CommandResult result = run_command(command + " --report " + page.path());
+  CAPTURE(result.err);
+  REQUIRE(result.status == 0);
+  return text_of(page.path());
+}
+
+std::size_t count(const std::string& text, std::string_view part) {
+  std::size_t out = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+    ++out;
+  return out;
+}
+
+/// What every page keeps: no script, no address but the name space of SVG, each id once, and every
+/// tag that is opened closed.
+void check_page(const std::string& page) {
+  CHECK(page.starts_with("<!doctype html>"));
+  CHECK_FALSE(contains(page, "<script"));
+  CHECK_FALSE(contains(page, "src="));
+  CHECK_FALSE(contains(page, "@import"));
+  CHECK(count(page, "://") == count(page, "xmlns=\"http://www.w3.org/2000/svg\""));
+  for (const char* tag : {"section", "table", "figure", "svg", "dl", "ol", "main", "body", "g"})
+    CHECK(count(page, std::string{"<"} + tag + " ") + count(page, std::string{"<"} + tag + ">") ==
+          count(page, std::string{"</"} + tag + ">"));
+  std::set<std::string> ids;
+  for (std::size_t at = 0; (at = page.find(" id=\"", at)) != std::string::npos;) {
+    at += 5;
+    const std::string id = page.substr(at, page.find('"', at) - at);
+    CAPTURE(id);
+    CHECK(ids.insert(id).second);
+  }
+}
+
+/// The text of the first `code` of a list.
+std::string first_command(const std::string& page) {
+  const std::size_t begin = page.find("<code>lockstep run");
+  REQUIRE(begin != std::string::npos);
+  return page.substr(begin + 6, page.find("</code>", begin) - begin - 6);
+}
+
+}  // namespace
+
+TEST_CASE("the page of a run has its headline, five figures and its tables") {
+  const std::string command = "lockstep run llama7b-256 --set cluster.nodes=4 --set parallel.dp=4";
+  const std::string page = page_of(command);
+  check_page(page);
+  CHECK(count(page, "<svg ") == 5);
+  const std::string text = output_of(command);
+  // Times of the table that a terminal gets: the step and the first rows of the breakdown.
+  for (const std::string& line : lines_of(text))
+    if (line.starts_with("  step time")) CHECK(contains(page, line.substr(line.rfind("  ") + 2)));
+  for (const char* part : {"Where the time goes", "Critical path", "Memory", "Links",
+                           "critical path; shares of the step", "MFU", "fingerprint"})
+    CHECK(contains(page, part));
+}
+
+TEST_CASE("the command next to a change takes the time that the page says") {
+  const std::string page =
+      page_of("lockstep run llama7b-256 --set cluster.nodes=4 --set parallel.dp=4");
+  CHECK(contains(page, "Changes that help most"));
+  const std::string command = first_command(page);
+  CHECK(contains(command, "--set cluster.nodes=4 --set parallel.dp=4 --set "));
+  const std::size_t item = page.rfind("<li>", page.find("<code>lockstep run"));
+  const std::string said = page.substr(item + 4, page.find(" (-", item) - item - 4);
+  CHECK(contains(output_of(command), "step time"));
+  for (const std::string& line : lines_of(output_of(command)))
+    if (line.starts_with("  step time")) CHECK(contains(line, said));
+}
+
+TEST_CASE("names from files are text in a page, never markup") {
+  const TemporaryFile scenario(
+      R"({"name": "</title></script><img src=x onerror=alert(1)>",
+          "summary": "\"><svg onload=alert(1)>",
+          "cluster": {"file": "dgx-a100", "ranks": 2},
+          "model": {"name": "\"><b>m</b>", "kind": "mlp", "hidden": 64, "ffn": 256},
+          "parallel": {"tp": 2, "micro_batch": 64, "global_batch": 64}})");
+  const NewPage file;
+  const CommandResult result =
+      run_command("lockstep run " + scenario.path() + " --report " + file.path());
+  CAPTURE(result.err);
+  REQUIRE(result.status == 0);
+  const std::string page = text_of(file.path());
+  check_page(page);
+  CHECK_FALSE(contains(page, "<img"));
+  CHECK_FALSE(contains(page, "<b>"));
+  CHECK_FALSE(contains(page, "<svg onload"));
+  CHECK(contains(page, "&lt;b&gt;m&lt;/b&gt;"));
+}
+
+TEST_CASE("the page of collectives has a figure of times, one of bandwidths, and all rows") {
+  const std::string page = page_of(
+      "lockstep collective all_reduce --cluster dgx-h100 --nodes 2 --algorithm ring,nvls "
+      "--size 64K,64M");
+  check_page(page);
+  CHECK(count(page, "<svg ") == 2);
+  for (const char* part : {"ring", "nvls", "64 KiB", "64 MiB", "fastest all_reduce", "busbw"})
+    CHECK(contains(page, part));
+  // One message size: bars instead of curves.
+  check_page(page_of("lockstep collective broadcast --ranks 8 --size 1M"));
+}
+
+TEST_CASE(
+    "the page of a search has its front, its heat map, the best layouts and the certificate") {
+  const std::string page = page_of(
+      "lockstep plan --model llama3-8b --cluster dgx-h100 --nodes 1 --global-batch 16 --seq 2048 "
+      "--vary tp=2,4,8 --fix pp=1 --fix cp=1 --fix overlap=none --top 2");
+  check_page(page);
+  CHECK(count(page, "<svg ") == 2);
+  for (const char* part : {"points", "simulated", "no layout"}) CHECK(contains(page, part));
+}
+
+TEST_CASE("the page of growth has a curve for each quantity") {
+  const std::string page =
+      page_of("lockstep complexity all_reduce --algorithms ring,halving_doubling --ranks 2..64");
+  check_page(page);
+  CHECK(count(page, "<svg ") == 5);
+  for (const char* part : {"halving_doubling", "asymptotic", "O(log N)"})
+    CHECK(contains(page, part));
+}
+
+TEST_CASE("a page that cannot be written is refused before anything is simulated") {
+  const auto refused = [](const std::string& options, int status, std::string_view error) {
+    const CommandResult result = run_command("lockstep run mlp-two-gpus " + options);
+    CHECK(result.status == status);
+    CHECK(result.out.empty());
+    CAPTURE(result.err);
+    CHECK(contains(result.err, error));
+  };
+  refused("--report run.pdf", 2, "--report: \"run.pdf\" does not end in .html");
+  refused("--report /no/such/folder/run.html", 4, "/no/such/folder/run.html");
+  // A step that does not fit is not simulated: no page, and it is said.
+  const NewPage file;
+  const CommandResult result = run_command("lockstep run gpt3-a100-memory --report " + file.path());
+  CHECK(result.status == 1);
+  CHECK(contains(result.err, "--report: not written"));
+  CHECK_FALSE(std::filesystem::exists(file.path()));
+}
+
+}  // namespace lockstep

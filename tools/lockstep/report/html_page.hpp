@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Pages of one file: no script, nothing loaded from elsewhere, readable on paper.
+namespace lockstep::cli {
+
+/// Text as content or as an attribute of HTML: markup escaped.
+[[nodiscard]] std::string html_text(std::string_view text);
+
+/// A table of text, whose first column names the row.
+struct HtmlTable {
+  std::string caption;
+  std::vector<std::string> notes{};  // before it
+  std::vector<std::string> headings{};
+  std::vector<bool> words{};  // by column: words, aligned left; others are numbers. May be shorter.
+  std::vector<std::vector<std::string>> rows{};
+  std::string footer{};  // after it
+};
+
+[[nodiscard]] std::string html_of(const HtmlTable& table);
+
+/// A figure as SVG, with what it shows for readers who do not see it.
+[[nodiscard]] std::string html_figure(const std::string& svg, std::string_view description);
+
+struct HtmlSection {
+  std::string id;  // of links to it
+  std::string heading;
+  std::string html;
+};
+
+struct HtmlPage {
+  std::string title;
+  std::string lead;   // what was simulated and the result, in a sentence
+  std::string first;  // HTML of the first screen
+  std::vector<HtmlSection> sections{};
+  std::vector<std::string> closing{};  // lines at the end: command, version, fingerprint
+};
+
+[[nodiscard]] std::string html_of(const HtmlPage& page);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,23 @@
+#include "tools/lockstep/report/report_option.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/app/write_file.hpp"
+#include "tools/lockstep/output/app.hpp"
+#include "tools/lockstep/output/errors.hpp"
+
+namespace lockstep::cli {
+
+void add_report(const Command& command, std::string& file, const std::string& help) {
+  command.add_option("--report", file, help)->type_name("FILE.html");
+}
+
+void check_report(const std::string& file) {
+  if (file.empty()) return;
+  if (!file.ends_with(".html") && !file.ends_with(".htm"))
+    throw UsageError(
+        fmt::format("--report: \"{}\" does not end in .html, the one form of a report", file));
+  check_writable(file);
+}
+
+}  // namespace lockstep::cli

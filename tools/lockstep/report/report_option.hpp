@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "tools/lockstep/parser/command_parser.hpp"
+
+namespace lockstep::cli {
+
+/// --report FILE.
+void add_report(const Command& command, std::string& file, const std::string& help);
+
+/// Checks before a long computation what writing would throw: UsageError if the file does not end
+/// in .html, IoError. Empty: no report.
+void check_report(const std::string& file);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,134 @@
+#include "tools/lockstep/run/run_page.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/config/json_values.hpp"
+#include "tools/lockstep/output/version.hpp"
+#include "tools/lockstep/report/html_page.hpp"
+#include "tools/lockstep/run/headline.hpp"
+#include "tools/lockstep/run/run_figures.hpp"
+#include "tools/lockstep/run/run_json.hpp"
+#include "tools/lockstep/run/run_tables.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+class RunReport {
+ public:
+  RunReport(const RunOptions& options, const TrainingStepResult& result,
+            const std::vector<VariantResult>& variants)
+      : options_{options},
+        result_{result},
+        headline_{headline_of(options, result)},
+        tables_{tables_of_run(options, result, variants)} {}
+
+  [[nodiscard]] std::string html() const {
+    HtmlPage page;
+    const Scenario& scenario = result_.scenario;
+    page.title = fmt::format("{} on {} x {}", scenario.model.name, scenario.parallel.ranks(),
+                             scenario.cluster.device.id);
+    page.lead = fmt::format("A training step of {}.", fmt::join(lines_of("model"), "; "));
+    page.first = cards() + figure("path") + suggestions();
+    add(page, "breakdown", "Where the time goes", table("breakdown") + figure("breakdown"));
+    add(page, "path", "Critical path", table("path"));
+    add(page, "pipeline", "Stages and microbatches", figure("pipeline") + table("stages"));
+    add(page, "memory", "Memory", figure("memory") + table("memory"));
+    if (!result_.links.empty()) add(page, "links", "Links", figure("links") + table("links"));
+    add(page, "variants", "Variants of the scenario", table("variants"));
+    add(page, "classes", "Equivalence classes of ranks", table("classes"));
+    add(page, "step", "How it was simulated", table("step") + configuration());
+    page.closing = {
+        "Reproduce: " + command({}),
+        fmt::format("lockstep {}, fingerprint {}", kVersion, fingerprint_of_run(result_))};
+    return html_of(page);
+  }
+
+ private:
+  static void add(HtmlPage& page, std::string id, std::string heading, std::string html) {
+    if (!html.empty())
+      page.sections.push_back({std::move(id), std::move(heading), std::move(html)});
+  }
+
+  [[nodiscard]] std::vector<std::string> lines_of(std::string_view name) const {
+    const auto found = std::ranges::find(headline_, name, &HeadlineEntry::name);
+    return found == headline_.end() ? std::vector<std::string>{} : found->lines;
+  }
+
+  /// Step, memory and limit; the suggestions have a list of their own.
+  [[nodiscard]] std::string cards() const {
+    std::string out = "<dl class=\"cards\">\n";
+    for (const HeadlineEntry& entry : headline_) {
+      if (entry.name == "model") continue;
+      out += fmt::format("<div class=\"card\"><dt>{}</dt>", html_text(entry.name));
+      for (const std::string& line : entry.lines)
+        if (!line.starts_with("try ")) out += fmt::format("<dd>{}</dd>", html_text(line));
+      out += "</div>\n";
+    }
+    return out + "</dl>\n";
+  }
+
+  [[nodiscard]] std::string suggestions() const {
+    const std::vector<Suggestion>& best = result_.suggestions.best;
+    if (best.empty()) return {};
+    std::string out = "<h2>Changes that help most</h2>\n<ol>\n";
+    const double step = result_.step.timeline.end.since_start().seconds();
+    for (const Suggestion& each : best)
+      out += fmt::format("<li>{} (-{:.1f} %){}<br><code>{}</code></li>\n", to_string(each.step),
+                         100 * (1 - each.step.seconds() / step),
+                         each.fit == MemoryFit::tight ? ", memory tight" : "",
+                         html_text(command(as_options(each.change))));
+    return out + "</ol>\n";
+  }
+
+  /// Of this run, with further options.
+  [[nodiscard]] std::string command(const std::string& more) const {
+    std::vector<std::string> parts{"lockstep run", options_.step.file};
+    for (const std::string& each : {changes_of(options_), more})
+      if (!each.empty()) parts.push_back(each);
+    return fmt::format("{}", fmt::join(parts, " "));
+  }
+
+  [[nodiscard]] std::string table(std::string_view id) const {
+    const auto found = std::ranges::find(tables_, id, &RunTable::id);
+    if (found == tables_.end()) return {};
+    HtmlTable out{{}, found->notes, found->headings, {}, found->rows, found->footer};
+    if (found->headings.size() == 2) out.words = {true, true};
+    // Of the step, all notes tell how it was simulated.
+    if (id == "step" || out.notes.empty()) {
+      out.caption = "the step";
+    } else {
+      out.caption = out.notes.front();
+      out.notes.erase(out.notes.begin());
+    }
+    return html_of(out);
+  }
+
+  [[nodiscard]] std::string figure(const std::string& kind) const {
+    return html_figure(run_figure(kind, result_, {.prefix = kind}), kind + " of the step");
+  }
+
+  [[nodiscard]] std::string configuration() const {
+    return fmt::format(
+        "<details><summary>Resolved scenario</summary>\n<pre><code>{}</code></pre></details>\n",
+        html_text(json_text(result_.scenario.resolved)));
+  }
+
+  const RunOptions& options_;
+  const TrainingStepResult& result_;
+  std::vector<HeadlineEntry> headline_;
+  std::vector<RunTable> tables_;
+};
+
+}  // namespace
+
+std::string run_page(const RunOptions& options, const TrainingStepResult& result,
+                     const std::vector<VariantResult>& variants) {
+  return RunReport{options, result, variants}.html();
+}
+
+}  // namespace lockstep::cli
