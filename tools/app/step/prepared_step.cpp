@@ -52,12 +52,17 @@ MachineLinkUse apply_machine(const MeasuredMachine& machine, ScenarioCluster& of
 }
 
 /// The fabric of a named cluster, or the NICs of one that is given by parameters.
+/// The scenario's `cluster`; null if it is no object.
+const JsonObject* cluster_members(const Scenario& scenario) {
+  const auto* root = scenario.resolved.get_if<JsonObject>();
+  const JsonValue* cluster = root != nullptr ? find_member(*root, "cluster") : nullptr;
+  return cluster != nullptr ? cluster->get_if<JsonObject>() : nullptr;
+}
+
 std::string nic_override(const TrainingStepRequest& request,
                          const std::vector<std::string>& overrides, Rate nic) {
   const Scenario plain = requested_scenario(request, overrides);
-  const auto* root = plain.resolved.get_if<JsonObject>();
-  const JsonValue* cluster = root != nullptr ? find_member(*root, "cluster") : nullptr;
-  const auto* members = cluster != nullptr ? cluster->get_if<JsonObject>() : nullptr;
+  const JsonObject* members = cluster_members(plain);
   const bool named = members != nullptr && find_member(*members, "file") != nullptr;
   if (named)
     return fmt::format("cluster.fabric.link.bandwidth=\"{:.0f} B/s\"", nic.bytes_per_second());
@@ -71,6 +76,10 @@ Scenario scenario_of(const TrainingStepRequest& request) {
   (void)rank_speeds(request.speeds, request.simulation.speeds, out.parallel.ranks());
   if (out.seed != kDefaultSeed)
     out.notes.push_back({"seed", "nothing of a simulated step is drawn at random"});
+  const JsonObject* cluster = cluster_members(out);
+  for (const std::string_view key : kCostKeys)
+    if (cluster != nullptr && find_member(*cluster, key) != nullptr)
+      out.notes.push_back({fmt::format("cluster.{}", key), "plan alone counts money and energy"});
   return out;
 }
 

@@ -25,7 +25,7 @@ h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .3rem; overflow-wrap: any
 h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; border-bottom: 1px solid var(--line); }
 .lead { color: var(--soft); margin: 0 0 1rem; overflow-wrap: anywhere; }
 a { color: var(--link); }
-a:focus-visible, .wide:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+a:focus-visible, .wide:focus-visible, figure:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; list-style: none; padding: 0;
   margin: 1rem 0 0; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: .8rem;
@@ -34,7 +34,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; list-style: none; pa
   padding: .7rem .9rem; }
 .card dt { color: var(--soft); font-size: .85rem; }
 .card dd { margin: 0; }
-.card dd:first-of-type { font-size: 1.35rem; font-weight: 600; }
+.card dd:first-of-type { font-size: 1.1rem; font-weight: 600; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .3rem 0; }
 caption { text-align: left; color: var(--soft); padding-bottom: .2rem; }
@@ -42,10 +42,11 @@ th, td { padding: .15rem 1.2rem .15rem 0; text-align: right; border-bottom: 1px 
   white-space: pre; font-weight: normal; }
 thead th { color: var(--soft); font-size: .85rem; }
 tbody th, thead th:first-child { text-align: left; }
-td.words { text-align: left; white-space: normal; overflow-wrap: break-word; }
+td.words { text-align: left; }
+td.long { white-space: normal; min-width: 16rem; overflow-wrap: break-word; }
 figure { margin: 1rem 0; padding: .5rem; background: #ffffff; border: 1px solid var(--line);
-  border-radius: .4rem; }
-figure svg { display: block; max-width: 100%; height: auto; }
+  border-radius: .4rem; overflow-x: auto; }
+figure svg { display: block; max-width: 100%; min-width: 36rem; height: auto; }
 .note, footer { color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; }
 .note { margin: .2rem 0; }
 code { font: .9em/1.4 ui-monospace, "Liberation Mono", "DejaVu Sans Mono", monospace;
@@ -54,25 +55,32 @@ code { font: .9em/1.4 ui-monospace, "Liberation Mono", "DejaVu Sans Mono", monos
   body { max-width: none; padding: 0; font-size: 10pt; }
   nav { display: none; }
   figure, tr, .card { break-inside: avoid; }
+  figure svg { min-width: 0; }
   h2 { break-after: avoid; }
 }
 )";
 
+/// Longer words wrap.
+constexpr std::size_t kLongWords = 32;
+
+std::string cell_of(const std::string& text, bool words) {
+  std::string_view kind;
+  if (words) kind = text.size() > kLongWords ? " class=\"words long\"" : " class=\"words\"";
+  return fmt::format("<td{}>{}</td>", kind, html_text(text));
+}
+
 std::string row_of(const HtmlTable& table, const std::vector<std::string>& cells) {
   std::string out = "<tr>";
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const bool words = i < table.words.size() && table.words[i];
-    out += i == 0
-               ? fmt::format("<th scope=\"row\">{}</th>", html_text(cells[i]))
-               : fmt::format("<td{}>{}</td>", words ? " class=\"words\"" : "", html_text(cells[i]));
-  }
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    out += i == 0 ? fmt::format("<th scope=\"row\">{}</th>", html_text(cells[i]))
+                  : cell_of(cells[i], i < table.words.size() && table.words[i]);
   return out + "</tr>\n";
 }
 
 std::string lines_of(const std::vector<std::string>& lines) {
   std::string out;
   for (const std::string& line : lines)
-    out += fmt::format("<p class=\"note\">{}</p>\n", html_text(line));
+    if (!line.empty()) out += fmt::format("<p class=\"note\">{}</p>\n", html_text(line));
   return out;
 }
 
@@ -96,14 +104,13 @@ std::string html_of(const HtmlTable& table) {
   out += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) out += row_of(table, row);
   out += "</tbody>\n</table>\n</div>\n";
-  if (!table.footer.empty()) out += lines_of({table.footer});
-  return out;
+  return out + lines_of(table.closing);
 }
 
 std::string html_figure(const std::string& svg, std::string_view description) {
   const std::size_t begin = svg.find("<svg ");
   const std::string whole = svg.substr(begin == std::string::npos ? 0 : begin);
-  return fmt::format("<figure role=\"group\" aria-label=\"{}\">\n{}</figure>\n",
+  return fmt::format("<figure role=\"group\" tabindex=\"0\" aria-label=\"{}\">\n{}</figure>\n",
                      html_text(description), whole);
 }
 

@@ -17,7 +17,7 @@ struct HtmlTable {
   std::vector<std::string> headings{};
   std::vector<bool> words{};  // by column: words, aligned left; others are numbers. May be shorter.
   std::vector<std::vector<std::string>> rows{};
-  std::string footer{};  // after it
+  std::vector<std::string> closing{};  // after it
 };
 
 [[nodiscard]] std::string html_of(const HtmlTable& table);

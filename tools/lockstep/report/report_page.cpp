@@ -31,7 +31,7 @@ HtmlTable table_of(const Report& report, const Section& section) {
     for (const std::size_t i : columns) cells.push_back(i < row.size() ? shown(row[i]) : "");
     out.rows.push_back(std::move(cells));
   }
-  out.footer = fmt::format("{}", fmt::join(section.closing, "; "));
+  out.closing = section.closing;
   return out;
 }
 

@@ -111,9 +111,10 @@ void add_plots(const Command& command, Options& given) {
   command
       .add_option(
           "--plot", given.plots,
-          "Draw a figure of the step: path, pipeline, memory, breakdown or links; FILE ends in "
-          ".svg, .pdf or .png; the figure's name may be omitted if the file has it, such "
-          "as pipeline.svg; repeatable")
+          "Draw a figure of the step: pipeline, memory, breakdown, links or path (the critical "
+          "path); FILE ends in .svg, .pdf or .png; the figure's name may be omitted if the file "
+          "has "
+          "it, such as pipeline.svg; repeatable")
       ->type_name("FIGURE=FILE")
       ->allow_extra_args(false);
   add_report(command, given.run.report,

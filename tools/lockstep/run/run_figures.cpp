@@ -314,7 +314,7 @@ std::string links_figure(const TrainingStepResult& result, const FigureStyle& st
 }  // namespace
 
 const std::vector<std::string>& run_figure_kinds() {
-  static const std::vector<std::string> kKinds{"path", "pipeline", "memory", "breakdown", "links"};
+  static const std::vector<std::string> kKinds{"pipeline", "memory", "breakdown", "links", "path"};
   return kKinds;
 }
 

@@ -9,7 +9,7 @@
 
 namespace lockstep::cli {
 
-/// Names of the figures of a training step: path, pipeline, memory, breakdown, links.
+/// Names of the figures of a training step: pipeline, memory, breakdown, links, path.
 [[nodiscard]] const std::vector<std::string>& run_figure_kinds();
 
 /// A figure as SVG. Throws Refusal if it has no data, such as links of a step without

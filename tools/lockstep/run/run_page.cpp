@@ -96,7 +96,7 @@ class RunReport {
   [[nodiscard]] std::string table(std::string_view id) const {
     const auto found = std::ranges::find(tables_, id, &RunTable::id);
     if (found == tables_.end()) return {};
-    HtmlTable out{{}, found->notes, found->headings, {}, found->rows, found->footer};
+    HtmlTable out{{}, found->notes, found->headings, {}, found->rows, {found->footer}};
     if (found->headings.size() == 2) out.words = {true, true};
     // Of the step, all notes tell how it was simulated.
     if (id == "step" || out.notes.empty()) {

@@ -43,7 +43,8 @@ std::size_t count(const std::string& text, std::string_view part) {
 void check_page(const std::string& page) {
   CHECK(page.starts_with("<!doctype html>"));
   CHECK_FALSE(contains(page, "<script"));
-  CHECK_FALSE(contains(page, "src="));
+  CHECK_FALSE(contains(page, "<img"));
+  CHECK_FALSE(contains(page, "<link"));
   CHECK_FALSE(contains(page, "@import"));
   CHECK(count(page, "://") == count(page, "xmlns=\"http://www.w3.org/2000/svg\""));
   for (const char* tag : {"section", "table", "figure", "svg", "dl", "ol", "main", "body", "g"})
@@ -68,7 +69,7 @@ std::string first_command(const std::string& page) {
 }  // namespace
 
 TEST_CASE("the page of a run has its headline, five figures and its tables") {
-  const std::string command = "lockstep run llama7b-256 --set cluster.nodes=4 --set parallel.dp=4";
+  const std::string command = "lockstep run llama7b-256 --set cluster.nodes=16 --set parallel.dp=4";
   const std::string page = page_of(command);
   check_page(page);
   CHECK(count(page, "<svg ") == 5);
@@ -83,10 +84,10 @@ TEST_CASE("the page of a run has its headline, five figures and its tables") {
 
 TEST_CASE("the command next to a change takes the time that the page says") {
   const std::string page =
-      page_of("lockstep run llama7b-256 --set cluster.nodes=4 --set parallel.dp=4");
+      page_of("lockstep run llama7b-256 --set cluster.nodes=16 --set parallel.dp=4");
   CHECK(contains(page, "Changes that help most"));
   const std::string command = first_command(page);
-  CHECK(contains(command, "--set cluster.nodes=4 --set parallel.dp=4 --set "));
+  CHECK(contains(command, "--set cluster.nodes=16 --set parallel.dp=4 --set "));
   const std::size_t item = page.rfind("<li>", page.find("<code>lockstep run"));
   const std::string said = page.substr(item + 4, page.find(" (-", item) - item - 4);
   CHECK(contains(output_of(command), "step time"));
@@ -108,7 +109,6 @@ TEST_CASE("names from files are text in a page, never markup") {
   REQUIRE(result.status == 0);
   const std::string page = text_of(file.path());
   check_page(page);
-  CHECK_FALSE(contains(page, "<img"));
   CHECK_FALSE(contains(page, "<b>"));
   CHECK_FALSE(contains(page, "<svg onload"));
   CHECK(contains(page, "&lt;b&gt;m&lt;/b&gt;"));

@@ -98,7 +98,8 @@ TEST_CASE("what --fold and --set-rank do not take is refused") {
   const std::string mlp = "lockstep run configs/scenarios/mlp-two-gpus.json ";
   check_refused(mlp + "--fold on", "--fold: expected auto or off, got \"on\"");
   check_refused(mlp + "--set-rank x compute=1",
-                "--set-rank: expected a rank such as 17, got \"x\"");
+                "--set-rank: expected a rank such as 17, got \"x\"; several ranks are slowed by "
+                "--gpu-speed all=0.95 or 0..63=0.9");
   check_refused(mlp + "--set-rank 2 compute=0.5", "--set-rank 2: the scenario has ranks 0 to 1");
   check_refused(mlp + "--set-rank 1 compute=0",
                 "--set-rank 1: expected compute=SPEED with a speed of 0.001 to 1000, 1 being that "

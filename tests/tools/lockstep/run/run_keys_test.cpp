@@ -155,6 +155,10 @@ std::vector<Key> other_keys() {
       {"cluster.topology", {"dense", {}, R"({"nvlink": {"bandwidth": "10 GB/s"}})"}, {}},
       {"cluster.node", {}, {"dense", {}, "{}"}},
       {"cluster.graph", {}, {"dense", {}, "{}"}},
+      {"cluster.price", {}, {"dense", {}, "2"}},
+      {"cluster.watts", {}, {"dense", {}, "700"}},
+      {"cluster.pue", {}, {"dense", {}, "1.2"}},
+      {"cluster.price_kwh", {}, {"dense", {}, "0.1"}},
   };
 }
 
