@@ -77,7 +77,7 @@ std::string row_of(const HtmlTable& table, const std::vector<std::string>& cells
   return out + "</tr>\n";
 }
 
-std::string lines_of(const std::vector<std::string>& lines) {
+std::string paragraphs(const std::vector<std::string>& lines) {
   std::string out;
   for (const std::string& line : lines)
     if (!line.empty()) out += fmt::format("<p class=\"note\">{}</p>\n", html_text(line));
@@ -91,7 +91,7 @@ std::string html_text(std::string_view text) {
 }
 
 std::string html_of(const HtmlTable& table) {
-  std::string out = lines_of(table.notes);
+  std::string out = paragraphs(table.notes);
   // Scrolled sideways on narrow screens, also by keyboard.
   out += fmt::format(
       "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\">\n"
@@ -104,7 +104,7 @@ std::string html_of(const HtmlTable& table) {
   out += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) out += row_of(table, row);
   out += "</tbody>\n</table>\n</div>\n";
-  return out + lines_of(table.closing);
+  return out + paragraphs(table.closing);
 }
 
 std::string html_figure(const std::string& svg, std::string_view description) {
