@@ -1,5 +1,6 @@
 # Tests of more than 3 s: label `long` instead of `fast`, so that `ctest -L fast` takes less than two minutes.
-# Included after the tests of every folder; a name without a test is an error of the test `long_tests`.
+# Included with the tests that an executable has in `discovered`; a name without a test is an error of the test
+# `long_tests`.
 set(long_tests
   [==[tests_app:a step reports what it is doing, and how much of the simulation is done]==]
   [==[tests_app:spaces: the fewest nodes that meet a date]==]
@@ -41,6 +42,11 @@ set(long_tests
   [==[tests_verification:random layouts of experts with a capacity train as one device does]==]
   [==[tests_verification:random layouts train as one device does, and run as simulated]==]
 )
-foreach(name IN LISTS long_tests)
-  set_tests_properties("${name}" PROPERTIES LABELS long)
+foreach(name IN LISTS discovered)
+  list(FIND long_tests "${name}" at)  # CTest has no IN_LIST here
+  if(at EQUAL -1)
+    set_tests_properties("${name}" PROPERTIES LABELS fast)
+  else()
+    set_tests_properties("${name}" PROPERTIES LABELS long)
+  endif()
 endforeach()
