@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -30,7 +32,8 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr std::string_view kQuantities = "rounds, small_time, busiest, total or large_time";
+constexpr std::array<const char*, 5> kQuantities{"rounds", "small_time", "busiest", "total",
+                                                 "large_time"};
 
 /// The options as written.
 struct Options {
@@ -176,7 +179,8 @@ Quantity quantity_of(const std::string& name, const ComplexityRequest& request) 
   if (name == "large_time")
     return {at("time", request.large), figures::Unit::seconds,
             [](const auto& point) { return seconds(point.large_time); }};
-  throw UsageError(fmt::format("--plot-of: expected {}, got \"{}\"", kQuantities, name));
+  throw UsageError(
+      fmt::format("--plot-of: expected one of {}, got \"{}\"", fmt::join(kQuantities, ", "), name));
 }
 
 /// Closest to the least on average first: those are the ones in color.
@@ -221,7 +225,7 @@ void write_page(const Options& given, const ComplexityRequest& request,
                 const ComplexityResult& result) {
   if (given.page.empty()) return;
   std::vector<PageFigure> drawn;
-  for (const std::string kind : {"rounds", "small_time", "busiest", "total", "large_time"}) {
+  for (const char* kind : kQuantities) {
     const auto figure = figure_of(quantity_of(kind, request), request, result);
     if (has_points(figure)) drawn.push_back({kind, figures::draw(figure, {.prefix = kind})});
   }
@@ -294,9 +298,8 @@ void add_complexity(const Command& app) {
                    "Draw --plot-of over the number of ranks; FILE ends in .svg, .pdf, .png or "
                    ".txt, or is - for text below the table")
       ->type_name("FILE");
-  add_report(*command, given->page,
-             "Write the results with all figures as a page: one HTML file without scripts");
-  command->add_option("--plot-of", given->quantity, fmt::format("{}", kQuantities))
+  add_report(*command, given->page);
+  command->add_option("--plot-of", given->quantity, fmt::format("{}", fmt::join(kQuantities, ", ")))
       ->type_name("WHAT")
       ->capture_default_str();
   add_format(*command, given->style);

@@ -36,7 +36,7 @@ EmitTarget emit_target(const std::string& name) {
 
 std::string job_script_of(const Command& command, JobEngine engine, const JobScriptOptions& given) {
   // Options of single shards, which the script sets itself, and those of a result.
-  for (const char* name : {"--shard", "--explain", "--resume", "--plot"})
+  for (const char* name : {"--shard", "--explain", "--resume", "--plot", "--report"})
     if (command.count(name) > 0)
       throw UsageError(
           fmt::format("{}: this --emit prints a script that searches all shards", name));

@@ -8,8 +8,11 @@
 
 namespace lockstep::cli {
 
-void add_report(const Command& command, std::string& file, const std::string& help) {
-  command.add_option("--report", file, help)->type_name("FILE.html");
+void add_report(const Command& command, std::string& file) {
+  command
+      .add_option("--report", file,
+                  "Write the results with all figures as a page: one HTML file without scripts")
+      ->type_name("FILE.html");
 }
 
 void check_report(const std::string& file) {

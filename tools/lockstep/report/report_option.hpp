@@ -6,8 +6,8 @@
 
 namespace lockstep::cli {
 
-/// --report FILE.
-void add_report(const Command& command, std::string& file, const std::string& help);
+/// --report FILE.html.
+void add_report(const Command& command, std::string& file);
 
 /// Checks before a long computation what writing would throw: UsageError if the file does not end
 /// in .html, IoError. Empty: no report.

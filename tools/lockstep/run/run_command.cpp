@@ -117,8 +117,7 @@ void add_plots(const Command& command, Options& given) {
           "it, such as pipeline.svg; repeatable")
       ->type_name("FIGURE=FILE")
       ->allow_extra_args(false);
-  add_report(command, given.run.report,
-             "Write the results with all figures as a page: one HTML file without scripts");
+  add_report(command, given.run.report);
 }
 
 std::vector<FigureTarget> targets_of(const Options& given) {

@@ -32,15 +32,24 @@ MeasuredRun run_with(const std::string& group, const std::string& attention,
   return run;
 }
 
-/// Layers per chunk of a model of 78 layers.
-std::vector<int> stages_of(const std::string& parallel) {
+/// The layout of a run on nodes of eight A100 with these keys of `parallel`, as JSON.
+ParallelConfig layout_of(int layers, int gpus, const std::string& parallel,
+                         const std::string& stack = "") {
   const std::string text = R"([{"id": "a", "source": "a test", "group": "own",
-    "cluster": {"gpu": "a100-sxm4-80gb", "gpus": 384, "nics_per_node": 4, "nic_gbps": 100},
-    "model": {"layers": 78, "hidden": 1024, "heads": 16, "seq": 128, "vocab": 1024},
+    "cluster": {"gpu": "a100-sxm4-80gb", "gpus": )" +
+                           std::to_string(gpus) + R"(, "nics_per_node": 4, "nic_gbps": 100},
+    "model": {"layers": )" +
+                           std::to_string(layers) +
+                           R"(, "hidden": 1024, "heads": 16, "seq": 128, "vocab": 1024},
     "parallel": )" + parallel +
                            R"(, "measured": {"step_time_s": 1}}])";
   const auto all = read_measured(parse_json(text, "m.json"));
-  return scenario_of(std::get<MeasuredRun>(all.at(0)), kConfigs).parallel.stages;
+  return scenario_of(std::get<MeasuredRun>(all.at(0)), kConfigs, stack).parallel;
+}
+
+/// Layers per chunk of a model of 78 layers.
+std::vector<int> stages_of(const std::string& parallel) {
+  return layout_of(78, 384, parallel).stages;
 }
 
 }  // namespace
@@ -67,13 +76,7 @@ TEST_CASE("the stack is the asked one, else the row's, else the rule's") {
 // Megatron-Core and Transformer Engine do so in every layout, which no source prints.
 TEST_CASE("tp traffic of column-parallel layers hides where the run's stack hides it") {
   const auto made = [](const std::string& parallel, const std::string& stack) {
-    const std::string text = R"([{"id": "a", "source": "a test", "group": "own",
-      "cluster": {"gpu": "a100-sxm4-80gb", "gpus": 8, "nics_per_node": 8, "nic_gbps": 200},
-      "model": {"layers": 8, "hidden": 1024, "heads": 16, "seq": 128, "vocab": 1024},
-      "parallel": )" + parallel +
-                             R"(, "measured": {"step_time_s": 1}}])";
-    const auto all = read_measured(parse_json(text, "m.json"));
-    return scenario_of(std::get<MeasuredRun>(all.at(0)), kConfigs, stack).parallel;
+    return layout_of(8, 8, parallel, stack);
   };
   for (const std::string overlap : {R"(, "overlap": [])", R"(, "overlap": ["dp_gradients"])", ""}) {
     CAPTURE(overlap);

@@ -240,7 +240,8 @@ TEST_CASE("options of stores and scripts that contradict each other are errors")
   CHECK(contains(error_of(kPlan + "--shards 4"), "of --emit"));
   CHECK(contains(error_of(kPlan + "--emit pbs"), "slurm, parallel, hyperqueue, got"));
   CHECK(contains(error_of(kPlan + "--emit slurn"), "did you mean \"slurm\"?"));
-  for (const char* option : {"--shard 1/2", "--resume --store a.db", "--plot front=a.svg"})
+  for (const char* option :
+       {"--shard 1/2", "--resume --store a.db", "--plot front=a.svg", "--report a.html"})
     CHECK(contains(error_of(kPlan + "--emit slurm " + option), "searches all shards"));
   CHECK(contains(error_of(kPlan + "--emit megatron --shards 4"), "of --emit slurm"));
   CHECK(contains(error_of(kPlan + "--emit slurm --vary tp=x"), "tp"));
