@@ -43,10 +43,14 @@ cp "$build/lockstep" "$build/liblockstep_cuda.so" "$folder/"
 cp "$build/tests/strategies/tests_cuda" "$folder/"
 cp -r "$root/configs" "$folder/configs"
 
-# fmt and pugixml are Debian's; CUDA's own are large but nothing else is needed then.
+# Debian's libraries, except those of the compiler and of C, which every machine has; CUDA's own are
+# large but nothing else is needed then.
 needed() { ldd "$1" | awk '$3 ~ /^\// {print $3}'; }
-for library in $(needed "$folder/lockstep" | grep -E 'libfmt|libpugixml|libboost|libprotobuf|libz\.'); do
-  cp -L "$library" "$folder/lib/"
+of_the_system='/(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s)\.so'
+for program in lockstep tests_cuda; do
+  for library in $(needed "$folder/$program" | grep -vE "$of_the_system"); do
+    cp -L "$library" "$folder/lib/"
+  done
 done
 if [[ $libraries != --no-libraries ]]; then
   for library in $(needed "$folder/liblockstep_cuda.so" | grep -E 'libcublas|libnccl|libcudart|libfmt'); do
