@@ -27,6 +27,16 @@ double efficiency(const AttentionFigures& figures, std::int64_t head_size, Share
   return below.*of + ((*above).*of - below.*of) * (size - low) / (high - low);
 }
 
+/// Queries of a block: of the smallest size that is known and no smaller.
+std::int64_t block_of(const AttentionFigures& figures, std::int64_t head_size) {
+  const auto& known = figures.head_sizes;
+  const auto found = std::find_if(known.begin(), known.end(), [head_size](const OfHeadSize& row) {
+    return row.head_size >= head_size;
+  });
+  const OfHeadSize& row = found == known.end() ? known.back() : *found;
+  return row.block > 0 ? row.block : figures.block;
+}
+
 /// Keys that a query attends to in the mean. Where there are more keys than queries, the queries
 /// are the last of them.
 double mean_keys(const Kernel& kernel) {
@@ -53,17 +63,19 @@ double attention_seconds(const Kernel& kernel, const AttentionFigures& figures, 
   const AttentionFigures::Overhead& overheads = backward ? figures.backward : figures.forward;
   const double overhead = kernel.causal ? overheads.causal : overheads.full;
   const std::int64_t head_size = round_up(kernel.k, figures.head_grain);
-  const std::int64_t rows = ceil_div(kernel.m, figures.block);
+  const std::int64_t block = block_of(figures, head_size);
+  const std::int64_t rows = ceil_div(kernel.m, block);
   const auto count = static_cast<double>(kernel.batches * rows);
   const double padding = static_cast<double>(head_size) / static_cast<double>(kernel.k) *
-                         static_cast<double>(rows * figures.block) / static_cast<double>(kernel.m);
+                         static_cast<double>(rows * block) / static_cast<double>(kernel.m);
   const double keys = mean_keys(kernel);
   const double mean = kernel.flops * padding * (1 + overhead / keys) / count;
   const double longest = mean * (most_keys(kernel) + overhead) / (keys + overhead);
-  const auto processors = static_cast<double>(multiprocessors);
+  const std::int64_t places = multiprocessors * figures.resident;
+  const auto processors = static_cast<double>(places);
   const double busiest =
       kernel.causal ? std::max(mean * count / processors, longest)
-                    : mean * static_cast<double>(ceil_div(kernel.batches * rows, multiprocessors));
+                    : mean * static_cast<double>(ceil_div(kernel.batches * rows, places));
   const Share share =
       efficiency(figures, head_size, backward ? &OfHeadSize::backward : &OfHeadSize::forward);
   return busiest / (peak.per_second() / processors * share);

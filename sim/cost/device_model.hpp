@@ -52,10 +52,12 @@ struct AttentionFigures {
     std::int64_t head_size = 64;
     Share forward = 1;   // of the peak, for very long sequences
     Share backward = 1;  // the same for backward
+    std::int64_t block = 0;  // queries of a block; 0: `block` of all sizes
   };
   std::vector<OfHeadSize> head_sizes{};  // ascending; interpolated linearly
   std::int64_t head_grain{};             // other sizes are padded to multiples of this
-  std::int64_t block{};                  // queries per multiprocessor at a time
+  std::int64_t block{};                  // queries of a block, as far as head sizes say no other
+  std::int64_t resident = 1;             // blocks that share a multiprocessor
   /// Constant cost of a block of queries, as an equivalent number of keys.
   struct Overhead {
     double full = 0;

@@ -88,6 +88,10 @@ const std::vector<KernelField<AttentionFigures::OfHeadSize>>& kernel_fields() {
       key("forward", &Of::forward, kSmallShare, "Fraction of the peak for very long sequences")
           .measured_as("forward"),
       key("backward", &Of::backward, kSmallShare, "The same in backward").measured_as("backward"),
+      key("block", &Of::block, {0, kLength.high},
+          "Queries of a block at this head size (default: those of all sizes)")
+          .measured_as("block")
+          .optional(),
   };
   return rows;
 }
@@ -109,6 +113,11 @@ const std::vector<KernelField<AttentionFigures>>& kernel_fields() {
       key("launch", &Of::launch, kNone, "Duration of an empty kernel").measured_as("launch"),
       key("block", &Of::block, kLength, "Queries that a multiprocessor processes at a time")
           .measured_as("block"),
+      key("resident", &Of::resident, {1, 64},
+          "Blocks of queries that share a multiprocessor; fewer in all leave it idle in part "
+          "(default: 1)")
+          .measured_as("resident")
+          .optional(),
       key("head_grain", &Of::head_grain, kLength, "Head sizes are padded to multiples of this")
           .measured_as("head_grain"),
       key("head_sizes", &Of::head_sizes, kNone,

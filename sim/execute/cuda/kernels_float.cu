@@ -36,10 +36,11 @@ struct Fp16 {
   }
 };
 
-/// 16 bytes at a time where both begin at such a place: a reduction is bound by memory.
+/// 16 bytes at a time from the first place on that is such a multiple, where both operands have the
+/// same: a reduction is bound by memory. `head`: elements before it; all where they do not.
 template <class Element, class Form>
 __global__ void combine_all(const Element* from, Element* to, std::int64_t count, bool adds,
-                            bool wide) {
+                            std::int64_t head) {
   constexpr int kTogether = 16 / sizeof(Element);
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -48,7 +49,11 @@ __global__ void combine_all(const Element* from, Element* to, std::int64_t count
     const typename Form::Compute y = Form::load(b);
     return Form::store(adds ? x + y : (x > y ? x : y));
   };
-  const std::int64_t together = wide ? count / kTogether : 0;
+  for (std::int64_t i = first; i < head; i += step) to[i] = combined(from[i], to[i]);
+  from += head;
+  to += head;
+  count -= head;
+  const std::int64_t together = count / kTogether;
   for (std::int64_t i = first; i < together; i += step) {
     uint4 x = reinterpret_cast<const uint4*>(from)[i];
     uint4 y = reinterpret_cast<uint4*>(to)[i];
@@ -67,13 +72,16 @@ void combine_as(bool adds, std::int64_t count, const kernels::Values& from,
                 const kernels::Values& to, cudaStream_t stream) {
   const auto* x = static_cast<const Element*>(from.data);
   auto* y = static_cast<Element*>(to.data);
-  const bool wide = reinterpret_cast<std::uintptr_t>(x) % 16 == 0 &&
-                    reinterpret_cast<std::uintptr_t>(y) % 16 == 0;
-  const std::int64_t work = wide ? count / (16 / static_cast<std::int64_t>(sizeof(Element))) + 1
-                                 : count;
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(Element));
+  const auto beyond = [](const void* at) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 16);
+  };
+  const bool wide = beyond(x) == beyond(y);
+  const std::int64_t head = wide ? std::min(count, (16 - beyond(x)) % 16 / kSize) : count;
+  const std::int64_t work = wide ? count / (16 / kSize) + 1 : count;
   const std::int64_t blocks = std::min((work + kThreads - 1) / kThreads, kMostBlocks);
   combine_all<Element, Form>
-      <<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(x, y, count, adds, wide);
+      <<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(x, y, count, adds, head);
 }
 
 struct Nan {

@@ -11,7 +11,7 @@ struct Arguments {
   static constexpr int kReads = 8;
   static constexpr int kWrites = 6;
   static constexpr int kTables = 10;
-  static constexpr int kSizes = 14;
+  static constexpr int kSizes = 15;
   static constexpr int kNumbers = 8;
 
   Values in[kReads];

@@ -27,7 +27,7 @@ struct Attention {
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
     const AttentionPlaces<Real> at{a};
-    const AttentionRows rows{index, at.queries(), at.query_block(), at.heads()};
+    const AttentionRows rows = AttentionRows::of_queries(at, index);
     const Held held{at, team.scratch()};
     begin(at, rows, held, team);
     for (std::int64_t t = 0; t < at.keys(); t += at.key_block()) {

@@ -96,7 +96,7 @@ struct AttentionQueryGradient {
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
     AttentionGradient<Real> of{a};
     const AttentionPlaces<Real>& at = of.at;
-    const AttentionRows rows{index, at.queries(), at.query_block(), at.heads()};
+    const AttentionRows rows = AttentionRows::of_queries(at, index);
     const std::int64_t group = a.at(2, rows.head);
     Scratch<Real> room{team.scratch()};
     of.q = room.tile(at.query_block(), at.width());
@@ -144,7 +144,7 @@ struct AttentionKeyGradient {
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
     AttentionGradient<Real> of{a};
     const AttentionPlaces<Real>& at = of.at;
-    const AttentionRows rows{index, at.keys(), at.key_block(), a.size[3]};
+    const AttentionRows rows = AttentionRows::of_keys(at, index);
     Scratch<Real> room{team.scratch()};
     of.q = room.tile(at.query_block(), at.width());
     of.g = room.tile(at.query_block(), at.value_width());

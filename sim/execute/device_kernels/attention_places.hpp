@@ -20,8 +20,8 @@ namespace lockstep::kernels {
 /// in the batch, number of the head. Sizes: queries, keys, heads, key heads, numbers of a head, of
 /// a value, whether causal, whether it goes on from what it reads, heads and tokens of the whole
 /// tensor, first sample, queries and keys that a team takes at a time, keys that a query sees (0:
-/// all before it; below zero: those of its chunk of that many tokens). Numbers: factor of scores,
-/// dropout.
+/// all before it; below zero: those of its chunk of that many tokens), samples. Numbers: factor of
+/// scores, dropout.
 template <class Real>
 struct AttentionPlaces {
   const Arguments& a;
@@ -29,6 +29,8 @@ struct AttentionPlaces {
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t queries() const { return a.size[0]; }
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t keys() const { return a.size[1]; }
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t heads() const { return a.size[2]; }
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t key_heads() const { return a.size[3]; }
+  [[nodiscard]] LOCKSTEP_BOTH std::int64_t samples() const { return a.size[14]; }
   [[nodiscard]] LOCKSTEP_BOTH int width() const { return static_cast<int>(a.size[4]); }
   [[nodiscard]] LOCKSTEP_BOTH int value_width() const { return static_cast<int>(a.size[5]); }
   [[nodiscard]] LOCKSTEP_BOTH Real factor() const { return static_cast<Real>(a.number[0]); }
@@ -42,7 +44,7 @@ struct AttentionPlaces {
   }
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t key_row(std::int64_t b, std::int64_t t,
                                                    std::int64_t group) const {
-    return (b * keys() + t) * a.size[3] + group;
+    return (b * keys() + t) * key_heads() + group;
   }
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t statistic(std::int64_t b, std::int64_t s,
                                                      std::int64_t head) const {
@@ -98,13 +100,30 @@ struct AttentionRows {
   std::int64_t first;
   int count;
 
-  /// The index-th of `heads` heads' blocks of `side` of `length`.
-  LOCKSTEP_BOTH AttentionRows(std::int64_t index, std::int64_t length, std::int64_t side,
-                              std::int64_t heads)
-      : b{index / ((length + side - 1) / side) / heads},
-        head{index / ((length + side - 1) / side) % heads},
-        first{index % ((length + side - 1) / side) * side},
+  /// Those of block `block` of `side` of `length`; blocks of all heads of all samples are
+  /// neighbors.
+  LOCKSTEP_BOTH AttentionRows(std::int64_t index, std::int64_t block, std::int64_t length,
+                              std::int64_t side, std::int64_t heads, std::int64_t samples)
+      : b{index / heads % samples},
+        head{index % heads},
+        first{block * side},
         count{static_cast<int>(length - first < side ? length - first : side)} {}
+
+  /// Under a causal mask the last queries see most keys, the first keys are seen by most queries:
+  /// these come first, so that no long block is left for the end.
+  template <class Real>
+  [[nodiscard]] LOCKSTEP_BOTH static AttentionRows of_queries(const AttentionPlaces<Real>& at,
+                                                              std::int64_t index) {
+    const std::int64_t blocks = (at.queries() + at.query_block() - 1) / at.query_block();
+    const std::int64_t block = blocks - 1 - index / (at.heads() * at.samples());
+    return {index, block, at.queries(), at.query_block(), at.heads(), at.samples()};
+  }
+  template <class Real>
+  [[nodiscard]] LOCKSTEP_BOTH static AttentionRows of_keys(const AttentionPlaces<Real>& at,
+                                                           std::int64_t index) {
+    const std::int64_t block = index / (at.key_heads() * at.samples());
+    return {index, block, at.keys(), at.key_block(), at.key_heads(), at.samples()};
+  }
 };
 
 }  // namespace lockstep::kernels

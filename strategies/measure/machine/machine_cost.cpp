@@ -14,15 +14,28 @@ std::unique_ptr<CostModel> cost_model(const MachineFit& fit) {
 
 std::unique_ptr<CostModel> cost_model(const MachineFit& fit, const DeviceModel& shipped) {
   constexpr auto kPrecision = static_cast<std::size_t>(Dtype::bf16);
-  DeviceModel model = fit.model;
+  DeviceModel model = shipped;
+  for (std::size_t i = 0; i < kDtypes; ++i) {
+    const auto& measured = fit.model.gemms[i];
+    if (!measured || !fit.model.peaks[i]) continue;
+    model.peaks[i] = fit.model.peaks[i];
+    model.gemms[i] = measured;
+    // Measured in bursts of milliseconds; in a step the clocks are down.
+    model.gemms[i]->throttling_loss = shipped.gemms[i] ? shipped.gemms[i]->throttling_loss : 0;
+    model.gemms[i]->throttling_half_time = {};
+  }
   const auto& own = model.peaks[kPrecision];
   const auto& other = shipped.peaks[kPrecision];
-  model.attention = shipped.attention;
   const double ratio = own && other ? other->per_second() / own->per_second() : 1;
   for (AttentionFigures::OfHeadSize& each : model.attention.head_sizes) {
     each.forward = std::min(1.0, each.forward * ratio);
     each.backward = std::min(1.0, each.backward * ratio);
   }
+  // The measured rate is that of a copy, the best that memory reaches.
+  model.memory_bandwidth = fit.model.memory_bandwidth;
+  const double best = *std::max_element(shipped.memory_efficiency.begin(),
+                                        shipped.memory_efficiency.end());
+  for (Share& share : model.memory_efficiency) share /= best;
   return std::make_unique<Roofline>(std::move(model));
 }
 

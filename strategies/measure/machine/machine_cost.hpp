@@ -11,8 +11,10 @@ namespace lockstep {
 /// Kernel times of a measured machine.
 [[nodiscard]] std::unique_ptr<CostModel> cost_model(const MachineFit& fit);
 
-/// The same, but with fused attention by a device's shipped parameters, relative to the shipped
-/// peak: the CUDA backend's own attention kernels do not represent those of libraries.
+/// A GPU's shipped model with the measured GEMMs, peaks and memory bandwidth. The other kernels and
+/// the host stay those of the software stack: the CUDA backend's own kernels do not represent those
+/// of libraries, nor its copies the kernels of NCCL. Loss of clocks under load is the shipped one,
+/// which measurements of milliseconds do not see.
 [[nodiscard]] std::unique_ptr<CostModel> cost_model(const MachineFit& fit,
                                                     const DeviceModel& shipped);
 

@@ -14,9 +14,9 @@ namespace {
 
 using Kind = MachineMeasurement::Kind;
 
-constexpr std::array<std::string_view, 11> kKindNames{
-    "kernel", "copy",      "add",     "launch", "graph_node", "empty_copy",
-    "beside", "from_host", "to_host", "peer",   "peers"};
+constexpr std::array<std::string_view, 12> kKindNames{
+    "kernel",   "copy",   "add",       "launch",  "graph_node", "empty_copy",
+    "together", "beside", "from_host", "to_host", "peer",       "peers"};
 constexpr std::string_view kLibrary = "library";  // the last
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -169,6 +169,8 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
     return true;
   });
   out.copy = read_curve(in.required("copy"));
+  if (const auto together = in.optional("together")) out.together = read_curve(*together);
+  out.issue = in.optional_duration("issue").value_or(Duration{});
   out.links = in.object("links", read_links);
   in.object("add", [&out](ObjectReader& types) {
     for (const NumberType type : kNumberTypes) {
@@ -180,23 +182,19 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   return out;
 }
 
-/// At least one precision has a peak and GEMMs: all others go by it.
+/// At least one precision has a peak and GEMMs. Others are computed in the next wider one, the
+/// widest in fp32: if that was not measured, it goes by the first that was.
 void complete(ObjectReader& in, DeviceModel& model) {
   const auto first = std::find_if(model.gemms.begin(), model.gemms.end(),
                                   [](const auto& one) { return one.has_value(); });
-  const bool peak = std::any_of(model.peaks.begin(), model.peaks.end(),
-                                [](const auto& one) { return one.has_value(); });
-  if (first == model.gemms.end() || !peak) {
+  const auto peak = std::find_if(model.peaks.begin(), model.peaks.end(),
+                                 [](const auto& one) { return one.has_value(); });
+  if (first == model.gemms.end() || peak == model.peaks.end()) {
     return in.note("expected a peak and products of one precision at least");
   }
-  const GemmParameters any = **first;
-  const FlopRate rate = **std::find_if(model.peaks.begin(), model.peaks.end(),
-                                       [](const auto& one) { return one.has_value(); });
-  for (const Dtype dtype : kDtypeList) {
-    const auto i = static_cast<std::size_t>(dtype);
-    if (!model.gemms[i]) model.gemms[i] = any;
-    if (!model.peaks[i]) model.peaks[i] = rate;
-  }
+  constexpr auto kWidest = static_cast<std::size_t>(Dtype::fp32);
+  if (!model.gemms[kWidest]) model.gemms[kWidest] = *first;
+  if (!model.peaks[kWidest]) model.peaks[kWidest] = *peak;
 }
 
 }  // namespace

@@ -121,8 +121,8 @@ template <class Of>
     add.push_back(
         fmt::format("\"{}\": {}", to_string(static_cast<NumberType>(i)), curve(of.add[i])));
   }
-  return lines(
-      {fmt::format("\"sharing\": \"{}\"", of.serial ? "serial" : "bandwidth"),
+  std::vector<std::string> members{
+      fmt::format("\"sharing\": \"{}\"", of.serial ? "serial" : "bandwidth"),
        fmt::format("\"multiprocessors\": {}", model.multiprocessors),
        "\"memory_bandwidth\": " + rate(model.memory_bandwidth), "\"launch\": " + time(model.launch),
        "\"host_time\": " + time(model.host_time), "\"empty_copy\": " + time(of.empty_copy),
@@ -133,8 +133,10 @@ template <class Of>
        "\"products\": " + lines(gemms, "{", "}", "    "),
        "\"attention\": " + parameters(model.attention),
        "\"operations\": " + lines(kinds, "{", "}", "    "), "\"copy\": " + curve(of.copy),
-       "\"add\": " + lines(add, "{", "}", "    "), "\"links\": " + links(of.links)},
-      "{", "}", "  ");
+      "\"add\": " + lines(add, "{", "}", "    "), "\"links\": " + links(of.links)};
+  if (!of.together.points.empty()) members.push_back("\"together\": " + curve(of.together));
+  if (of.issue > Duration{}) members.push_back("\"issue\": " + time(of.issue));
+  return lines(members, "{", "}", "  ");
 }
 
 }  // namespace

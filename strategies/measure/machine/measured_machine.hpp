@@ -25,6 +25,7 @@ struct MachineMeasurement {
     launch,      // an empty kernel launched by the host
     graph_node,  // an empty kernel as a node of a CUDA graph
     empty_copy,  // a copy of one element
+    together,    // `bytes` copied on each of `to` streams at once
     beside,      // GEMMs during concurrent copies; `ratio` over GEMMs alone
     from_host,   // `bytes` to the device
     to_host,
@@ -37,7 +38,7 @@ struct MachineMeasurement {
   Kernel kernel{};     // the shape of a kernel; `kernels` launches per measurement
   int kernels = 1;
   std::int64_t bytes = 0;
-  int from = 0;  // peer and both directions: GPUs; others: number of GPUs in `to`
+  int from = 0;  // peer and both directions: GPUs; others: number of GPUs, or streams, in `to`
   int to = 0;
   double seconds = 0;
   double ratio = 0;
@@ -72,6 +73,11 @@ struct MachineFit {
   /// Delay of a copy or kernel that waits for another stream.
   Duration empty_copy{};
   MemoryCurve copy{};
+  /// Time to read or write so many bytes once while several streams copy within as many: the rate
+  /// of the caches while these hold them, else of the memory. Empty: not measured.
+  MemoryCurve together{};
+  /// Of a graph's commands on different streams, from one start to the next.
+  Duration issue{};
   std::array<MemoryCurve, 4> add{};  // by NumberType; empty: not measured
   /// Streams are serialized (host) or share the memory bandwidth (GPU).
   bool serial = true;

@@ -1,4 +1,6 @@
+#include <limits>
 #include <set>
+#include <vector>
 
 #include "sim/cost/attention_time.hpp"
 #include "strategies/measure/machine_fit/fit_parts.hpp"
@@ -22,58 +24,97 @@ namespace {
                                                               model.multiprocessors);
 }
 
+/// Rows of fused attention, and the free parameters of a fit to them.
+class FittingAttention {
+ public:
+  FittingAttention(const Measurements& kernels, MachineFit& fit)
+      : fit_{fit}, figures_{fit.model.attention} {
+    std::set<std::int64_t> sizes;
+    for (const MachineMeasurement& each : kernels) {
+      const bool fused = each.kernel.kind == OperationKind::attention ||
+                         each.kernel.kind == OperationKind::attention_backward;
+      if (each.kernel.of != OperationClass::attention || !fused) continue;
+      rows_.push_back(each);
+      sizes.insert(each.kernel.k);
+    }
+    for (const std::int64_t size : sizes) figures_.head_sizes.push_back({size, 1, 1, 1});
+    figures_.head_grain = 1;
+    figures_.block = 1;
+  }
+
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+
+  void run() {
+    if (fit_.serial) {
+      (void)of_blocks();
+      return;
+    }
+    // Neither how many queries a team takes is told, nor how many teams share a multiprocessor: the
+    // numbers that explain the times best, of each head size in turn.
+    double best = std::numeric_limits<double>::infinity();
+    AttentionFigures found = figures_;
+    for (const std::int64_t resident : {1, 2, 3, 4, 8}) {
+      figures_.resident = resident;
+      for (OfHeadSize& size : figures_.head_sizes) size.block = 32;
+      for (OfHeadSize& size : figures_.head_sizes) {
+        std::int64_t best_block = size.block;
+        double least = std::numeric_limits<double>::infinity();
+        for (const std::int64_t block : {16, 32, 64, 128}) {
+          size.block = block;
+          const double now = of_blocks();
+          if (now >= least) continue;
+          least = now;
+          best_block = block;
+        }
+        size.block = best_block;
+      }
+      const double now = of_blocks();
+      if (now >= best) continue;
+      best = now;
+      found = figures_;
+    }
+    figures_ = found;
+  }
+
+ private:
+  using OfHeadSize = AttentionFigures::OfHeadSize;
+
+  /// The error that is left with the blocks as they are.
+  double of_blocks() {
+    launch_ = fit_.model.launch.seconds() + 1e-9;
+    figures_.forward = figures_.backward = {10, 40};
+    for (OfHeadSize& size : figures_.head_sizes) size.forward = size.backward = 0.05;
+    std::vector<FreeFigure> free{{&launch_, 1e-9, 2e-5},
+                                 {&figures_.forward.full, 0.1, 1e5},
+                                 {&figures_.forward.causal, 0.1, 1e5},
+                                 {&figures_.backward.full, 0.1, 1e5},
+                                 {&figures_.backward.causal, 0.1, 1e5}};
+    for (OfHeadSize& size : figures_.head_sizes) free.push_back({&size.forward, 0.001, 1});
+    for (OfHeadSize& size : figures_.head_sizes) free.push_back({&size.backward, 0.001, 1});
+    descend(free, [this] { return error(); }, from_afar());
+    return error();
+  }
+
+  double error() {
+    figures_.launch = duration(launch_);
+    double sum = 0;
+    for (const MachineMeasurement& each : rows_) {
+      sum += std::abs(std::log(attention_time(fit_.model, each.kernel) / each.seconds));
+    }
+    return sum;
+  }
+
+  MachineFit& fit_;
+  AttentionFigures& figures_;
+  Measurements rows_{};
+  double launch_ = 0;
+};
+
 }  // namespace
 
 void attention(const Measurements& kernels, MachineFit& fit) {
-  AttentionFigures& figures = fit.model.attention;
-  std::set<std::int64_t> sizes;
-  Measurements rows;
-  for (const MachineMeasurement& each : kernels) {
-    if (each.kernel.of != OperationClass::attention) continue;
-    const bool fused = each.kernel.kind == OperationKind::attention ||
-                       each.kernel.kind == OperationKind::attention_backward;
-    if (!fused) continue;
-    rows.push_back(each);
-    sizes.insert(each.kernel.k);
-  }
-  figures.head_grain = 1;
-  figures.block = fit.serial ? 1 : 4;
-  if (rows.empty()) return;
-  double launch = fit.model.launch.seconds() + 1e-9;
-  double full = 10;
-  double causal = 40;
-  double back_full = 10;
-  double back_causal = 40;
-  std::vector<double> forward(sizes.size(), 0.05);
-  std::vector<double> backward(sizes.size(), 0.05);
-  const auto put = [&] {
-    figures.launch = duration(launch);
-    figures.forward = {full, causal};
-    figures.backward = {back_full, back_causal};
-    figures.head_sizes.clear();
-    std::size_t i = 0;
-    for (const std::int64_t size : sizes) {
-      figures.head_sizes.push_back({size, forward[i], backward[i]});
-      ++i;
-    }
-  };
-  const auto error = [&] {
-    put();
-    double sum = 0;
-    for (const MachineMeasurement& each : rows) {
-      sum += std::abs(std::log(attention_time(fit.model, each.kernel) / each.seconds));
-    }
-    return sum;
-  };
-  std::vector<FreeFigure> free{{&launch, 1e-9, 1e-3},
-                               {&full, 0.1, 1e5},
-                               {&causal, 0.1, 1e5},
-                               {&back_full, 0.1, 1e5},
-                               {&back_causal, 0.1, 1e5}};
-  for (double& share : forward) free.push_back({&share, 0.001, 1});
-  for (double& share : backward) free.push_back({&share, 0.001, 1});
-  descend(free, error, from_afar());
-  put();
+  FittingAttention fitting{kernels, fit};
+  if (!fitting.empty()) fitting.run();
 }
 
 }  // namespace lockstep::fitting

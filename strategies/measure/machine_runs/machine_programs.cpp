@@ -51,6 +51,10 @@ using Sizes = std::vector<std::int64_t>;
         shape.head_size = head_size;
         shape.causal = causal;
         out.push_back(attention_program(shape, usual(is_host)));
+        if (is_host || quick) continue;
+        shape.batch = 1;  // too little to fill the device
+        shape.heads = sequence < 2048 ? 16 : 8;
+        out.push_back(attention_program(shape, usual(is_host)));
       }
     }
   }

@@ -16,6 +16,7 @@ using Kind = MachineMeasurement::Kind;
 
 constexpr int kChain = 64;
 constexpr std::int64_t kPlaces = 8;  // of blocks that are moved one after the other
+constexpr int kStreams = 8;          // that copy at once
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 class Measuring {
@@ -97,6 +98,28 @@ class Measuring {
       move(Kind::add, NumberType::bf16, bytes);
       move(Kind::add, NumberType::fp16, bytes);
     }
+    if (is_host_) return;
+    for (std::int64_t bytes = 16 * 1024; bytes <= most / kStreams; bytes *= 4) together(bytes);
+  }
+  /// As in a collective whose ranks share the device: each stream copies between places of its own.
+  void together(std::int64_t bytes) {
+    constexpr int kTimes = 8;
+    CommandGraphBuilder graph{1};
+    const std::int64_t count = bytes / bytes_of(NumberType::fp32);
+    graph.add_buffer("from", 0, NumberType::fp32, kStreams * count);
+    graph.add_buffer("to", 0, NumberType::fp32, kStreams * count);
+    std::vector<StreamIndex> streams;
+    for (int i = 0; i < kStreams; ++i) {
+      streams.push_back(graph.add_stream("copies " + std::to_string(i), 0));
+    }
+    for (int i = 0; i < kTimes * kStreams; ++i) {
+      const std::int64_t place = i % kStreams;
+      graph.copy(streams[static_cast<std::size_t>(place)], {1, place * count, count},
+                 {0, place * count, count});
+    }
+    MachineMeasurement& out = add(Kind::together, "fp32", time(graph.graph()) / kTimes);
+    out.bytes = bytes;
+    out.to = kStreams;
   }
   void move(Kind kind, NumberType type, std::int64_t bytes) {
     CommandGraphBuilder graph{1};

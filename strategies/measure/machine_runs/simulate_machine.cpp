@@ -18,8 +18,8 @@ namespace {
 
 class CommandGraphWorkload {
  public:
-  CommandGraphWorkload(const CommandGraph& graph, const MachineFit& fit)
-      : graph_{graph}, fit_{fit} {}
+  CommandGraphWorkload(const CommandGraph& graph, const MachineFit& fit, Rate memory)
+      : graph_{graph}, fit_{fit}, memory_{memory} {}
 
   Workload run() {
     workload_.streams.resize(graph_.streams.size());
@@ -38,16 +38,16 @@ class CommandGraphWorkload {
     for (const CommandId before : command.waits) {
       activity.after.push_back(places_[before]);
     }
+    const bool moves = command.kind != Command::Kind::mark;
+    if (moves && !fit_.serial) add_start(command, activity);
     places_.push_back({command.stream, static_cast<std::uint32_t>(
                                            workload_.streams[command.stream].operations.size())});
-    const bool moves = command.kind != Command::Kind::mark;
     if (fit_.serial || !moves) {
       activity.duration = moves ? time(command) : Duration{};
       activity.processor = fit_.serial ? 0 : Activity::kOwnProcessor;
     } else {
       const int here = graph_.streams[command.stream].device;
-      const int there =
-          graph_.buffers[fetches(command) ? command.from.buffer : command.to.buffer].device;
+      const int there = memory_device(command);
       activity.kind = Activity::Kind::send;
       activity.peer = memory_of(there);
       activity.tag = command.stream;
@@ -59,6 +59,25 @@ class CommandGraphWorkload {
       memory_stream(command.stream, there).operations.push_back(arrival);
     }
     workload_.streams[command.stream].operations.push_back(std::move(activity));
+  }
+  /// Commands of a GPU start one by one. A link's latency is that of a whole copy.
+  void add_start(const Command& command, Activity& activity) {
+    if (memory_device(command) != graph_.streams[command.stream].device) return;
+    std::vector<Activity>& operations = workload_.streams[command.stream].operations;
+    const auto put = [&](Duration duration, int processor) {
+      if (duration == Duration{}) return;
+      Activity start;
+      start.after = std::exchange(activity.after, {});
+      start.duration = duration;
+      start.processor = processor;
+      operations.push_back(std::move(start));
+    };
+    put(fit_.issue, 0);
+    put(start_of(command), Activity::kOwnProcessor);
+  }
+  /// Whose memory a command uses.
+  [[nodiscard]] int memory_device(const Command& command) const {
+    return graph_.buffers[fetches(command) ? command.from.buffer : command.to.buffer].device;
   }
   [[nodiscard]] static bool fetches(const Command& command) {
     return command.kind == Command::Kind::peer_copy;
@@ -88,19 +107,38 @@ class CommandGraphWorkload {
   [[nodiscard]] Duration time(const Command& command) const {
     return Duration::picoseconds(std::llround(curve(command).seconds(bytes(command)) * 1e12));
   }
-  /// Bytes that the memory moves, at the rate that this size reaches when it is alone.
+  /// Bytes that the memory moves: a copy's are read and written, a reduction's read twice.
   [[nodiscard]] std::int64_t traffic(const Command& command) const {
-    const double alone =
-        std::max(0.0, curve(command).seconds(bytes(command)) - fit_.empty_copy.seconds());
-    return std::llround(alone * fit_.model.memory_bandwidth.bytes_per_second());
+    return (fetches(command) || command.kind == Command::Kind::copy ? 2 : 3) * bytes(command);
+  }
+  /// What a command takes beyond the delay of the memory and its traffic, alone: small ones do not
+  /// use the memory for all of their time, and leave it to other streams.
+  [[nodiscard]] Duration start_of(const Command& command) const {
+    const double rest = time(command).seconds() - (fit_.empty_copy + fit_.issue).seconds() -
+                        static_cast<double>(traffic(command)) / memory_.bytes_per_second();
+    return Duration::picoseconds(std::llround(std::max(0.0, rest) * 1e12));
   }
 
   const CommandGraph& graph_;
   const MachineFit& fit_;
+  Rate memory_;
   Workload workload_{};
   std::vector<ActivityRef> places_{};  // per command
   std::map<std::pair<StreamIndex, int>, std::size_t> memories_{};
 };
+
+/// Of the GPU with the largest buffers: small ones stay in its caches.
+[[nodiscard]] Rate memory_rate(const CommandGraph& graph, const MachineFit& fit) {
+  if (fit.together.points.empty()) return fit.model.memory_bandwidth;
+  std::map<int, std::int64_t> held;
+  for (const CommandGraphBuffer& buffer : graph.buffers) {
+    held[buffer.device] += buffer.elements * bytes_of(buffer.type);
+  }
+  std::int64_t most = fit.together.points.front().first;
+  for (const auto& [device, bytes] : held) most = std::max(most, bytes);
+  return Rate::bytes_per_second(
+      std::llround(static_cast<double>(most) / fit.together.seconds(most)));
+}
 
 [[nodiscard]] Duration end_of(const Network& network, const Workload& workload) {
   const ReplayResult result = replay(network, workload, NetworkModel::fluid);
@@ -111,7 +149,10 @@ class CommandGraphWorkload {
 }  // namespace
 
 Duration simulate_command_graph(const CommandGraph& graph, const MachineFit& fit) {
-  return end_of(machine_network(fit, graph.devices), CommandGraphWorkload{graph, fit}.run());
+  MachineFit shared = fit;
+  shared.model.memory_bandwidth = memory_rate(graph, fit);
+  return end_of(machine_network(shared, graph.devices),
+                CommandGraphWorkload{graph, fit, shared.model.memory_bandwidth}.run());
 }
 
 Duration simulate_program(const Program& program, const MachineFit& fit) {

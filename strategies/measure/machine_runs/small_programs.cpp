@@ -38,6 +38,12 @@ void finish(Program& program, Routine routine) {
   program.roles.push_back(std::move(role));
 }
 
+/// Backends execute every GEMM as a kernel of its own.
+void separate_gemms(Program& program) {
+  for (Routine& routine : program.routines)
+    for (Operation& operation : routine.operations) operation.fused = 0;
+}
+
 /// A training step with Adam, on one device.
 template <class Shape>
 [[nodiscard]] Program step_of(const char* name, const Shape& shape, std::int64_t batch,
@@ -53,7 +59,9 @@ template <class Shape>
     parallel.state.weights = Dtype::fp32;
     parallel.state.gradients = Dtype::fp32;
   }
-  return in_precision(build_program(model, parallel, 1), dtype);
+  Program out = in_precision(build_program(model, parallel, 1), dtype);
+  separate_gemms(out);
+  return out;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "sim/cost/roofline.hpp"
 #include "strategies/measure/machine_runs/small_programs.hpp"
 #include "strategies/stacks/cost_of.hpp"
 
@@ -9,9 +10,45 @@
 namespace lockstep {
 namespace {
 
+[[nodiscard]] DeviceModel h100() {
+  return device_model(load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/h100-sxm5-80gb.json"));
+}
+
+TEST_CASE("what a GPU's calibration did not measure stays as shipped: fp8, small kernels, losses") {
+  const DeviceModel shipped = h100();
+  const auto of = [](Dtype dtype) { return static_cast<std::size_t>(dtype); };
+  MachineFit fit;
+  fit.serial = false;
+  fit.model = shipped;
+  fit.model.gemms[of(Dtype::fp8)].reset();
+  fit.model.peaks[of(Dtype::fp8)].reset();
+  fit.model.gemms[of(Dtype::bf16)]->throttling_loss = 0;
+  fit.model.launch = 1_s;
+  fit.model.slowdown_while_communicating = 2;
+  for (KindFigures& kind : fit.model.kinds) kind = {1, 100};
+  const auto cost = cost_model(fit, shipped);
+  DeviceModel loaded = shipped;
+  loaded.gemms[of(Dtype::bf16)]->throttling_half_time = {};
+  const Roofline under_load{loaded};
+  const auto step = transformer_program({}, Dtype::bf16);
+  for (const Routine& routine : step.routines) {
+    for (std::size_t i = 0; i < routine.operations.size(); ++i) {
+      Kernel kernel = kernel_of(step, routine, i);
+      CAPTURE(routine.operations[i].name);
+      CHECK(cost->time(kernel).seconds() ==
+            doctest::Approx(under_load.time(kernel).seconds()).epsilon(0.2));
+      if (kernel.kind != OperationKind::matmul) continue;
+      kernel.math = Dtype::fp8;
+      CHECK(cost->time(kernel) == under_load.time(kernel));
+    }
+  }
+}
+
 TEST_CASE("a GPU's attention is the shipped one, its GEMMs are the measured ones") {
-  const DeviceModel shipped =
-      device_model(load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/h100-sxm5-80gb.json"));
+  DeviceModel shipped = h100();
+  for (auto& gemms : shipped.gemms) {
+    if (gemms) gemms->throttling_loss = 0;
+  }
   MachineFit fit;
   fit.serial = false;
   fit.model = shipped;
