@@ -73,9 +73,9 @@ double attention_seconds(const Kernel& kernel, const AttentionFigures& figures, 
   const double longest = mean * (most_keys(kernel) + overhead) / (keys + overhead);
   const std::int64_t places = multiprocessors * figures.resident;
   const auto processors = static_cast<double>(places);
-  const double busiest =
-      kernel.causal ? std::max(mean * count / processors, longest)
-                    : mean * static_cast<double>(ceil_div(kernel.batches * rows, places));
+  const double busiest = kernel.causal
+                             ? std::max(mean * count / processors, longest)
+                             : mean * static_cast<double>(ceil_div(kernel.batches * rows, places));
   const Share share =
       efficiency(figures, head_size, backward ? &OfHeadSize::backward : &OfHeadSize::forward);
   return busiest / (peak.per_second() / processors * share);

@@ -50,8 +50,8 @@ struct AttentionFigures {
   Duration launch{};
   struct OfHeadSize {
     std::int64_t head_size = 64;
-    Share forward = 1;   // of the peak, for very long sequences
-    Share backward = 1;  // the same for backward
+    Share forward = 1;       // of the peak, for very long sequences
+    Share backward = 1;      // the same for backward
     std::int64_t block = 0;  // queries of a block; 0: `block` of all sizes
   };
   std::vector<OfHeadSize> head_sizes{};  // ascending; interpolated linearly

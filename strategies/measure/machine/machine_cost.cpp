@@ -33,8 +33,8 @@ std::unique_ptr<CostModel> cost_model(const MachineFit& fit, const DeviceModel& 
   }
   // The measured rate is that of a copy, the best that memory reaches.
   model.memory_bandwidth = fit.model.memory_bandwidth;
-  const double best = *std::max_element(shipped.memory_efficiency.begin(),
-                                        shipped.memory_efficiency.end());
+  const double best =
+      *std::max_element(shipped.memory_efficiency.begin(), shipped.memory_efficiency.end());
   for (Share& share : model.memory_efficiency) share /= best;
   return std::make_unique<Roofline>(std::move(model));
 }

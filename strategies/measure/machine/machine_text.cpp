@@ -123,17 +123,21 @@ template <class Of>
   }
   std::vector<std::string> members{
       fmt::format("\"sharing\": \"{}\"", of.serial ? "serial" : "bandwidth"),
-       fmt::format("\"multiprocessors\": {}", model.multiprocessors),
-       "\"memory_bandwidth\": " + rate(model.memory_bandwidth), "\"launch\": " + time(model.launch),
-       "\"host_time\": " + time(model.host_time), "\"empty_copy\": " + time(of.empty_copy),
-       "\"slowdown_while_communicating\": " + number(model.slowdown_while_communicating),
-       "\"bias\": " + figures(model.bias),
-       "\"convolution_efficiency\": " + number(model.convolution_efficiency),
-       "\"peaks\": " + lines(peaks, "{", "}", "    "),
-       "\"products\": " + lines(gemms, "{", "}", "    "),
-       "\"attention\": " + parameters(model.attention),
-       "\"operations\": " + lines(kinds, "{", "}", "    "), "\"copy\": " + curve(of.copy),
-      "\"add\": " + lines(add, "{", "}", "    "), "\"links\": " + links(of.links)};
+      fmt::format("\"multiprocessors\": {}", model.multiprocessors),
+      "\"memory_bandwidth\": " + rate(model.memory_bandwidth),
+      "\"launch\": " + time(model.launch),
+      "\"host_time\": " + time(model.host_time),
+      "\"empty_copy\": " + time(of.empty_copy),
+      "\"slowdown_while_communicating\": " + number(model.slowdown_while_communicating),
+      "\"bias\": " + figures(model.bias),
+      "\"convolution_efficiency\": " + number(model.convolution_efficiency),
+      "\"peaks\": " + lines(peaks, "{", "}", "    "),
+      "\"products\": " + lines(gemms, "{", "}", "    "),
+      "\"attention\": " + parameters(model.attention),
+      "\"operations\": " + lines(kinds, "{", "}", "    "),
+      "\"copy\": " + curve(of.copy),
+      "\"add\": " + lines(add, "{", "}", "    "),
+      "\"links\": " + links(of.links)};
   if (!of.together.points.empty()) members.push_back("\"together\": " + curve(of.together));
   if (of.issue > Duration{}) members.push_back("\"issue\": " + time(of.issue));
   return lines(members, "{", "}", "  ");

@@ -91,7 +91,8 @@ class FittingAttention {
                                  {&figures_.backward.causal, 0.1, 1e5}};
     for (OfHeadSize& size : figures_.head_sizes) free.push_back({&size.forward, 0.001, 1});
     for (OfHeadSize& size : figures_.head_sizes) free.push_back({&size.backward, 0.001, 1});
-    descend(free, [this] { return error(); }, from_afar());
+    descend(
+        free, [this] { return error(); }, from_afar());
     return error();
   }
 

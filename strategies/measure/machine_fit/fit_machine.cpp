@@ -119,15 +119,14 @@ class Fitting {
     std::vector<double> traffic;
     for (const MachineMeasurement& each : rows) {
       kernels.push_back(each.kernels);
-      traffic.push_back(std::max(
-          kLeastTraffic, (each.seconds - each.kernels * launch) * memory / each.kernel.moved_bytes));
+      traffic.push_back(std::max(kLeastTraffic, (each.seconds - each.kernels * launch) * memory /
+                                                    each.kernel.moved_bytes));
     }
     KindFigures out{median(kernels), median(traffic)};
     const auto error = [&] {
       double sum = 0;
       for (const MachineMeasurement& each : rows) {
-        const double time =
-            out.kernels * launch + out.traffic * each.kernel.moved_bytes / memory;
+        const double time = out.kernels * launch + out.traffic * each.kernel.moved_bytes / memory;
         sum += std::abs(std::log(time / each.seconds));
       }
       return sum;

@@ -1,12 +1,9 @@
 #include "strategies/measure/machine_runs/compare_machine.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "sim/execute/command_graph/schedule_commands.hpp"
-#include "strategies/collectives/registry/registry.hpp"
+#include "strategies/measure/machine_runs/collectives_to_compare.hpp"
 #include "strategies/measure/machine_runs/machine_programs.hpp"
 #include "strategies/measure/machine_runs/simulate_machine.hpp"
 #include "strategies/measure/machine_runs/time_operation.hpp"
@@ -43,64 +40,21 @@ class Comparing {
   }
 
   void collectives() {
-    struct Case {
-      Collective collective;
-      const char* algorithm;
-      int ranks;
-      std::int64_t bytes;
-    };
-    const std::int64_t large = host_ ? 6 << 20 : 96 << 20;
-    const std::vector<Case> cases{
-        {Collective::all_reduce, "ring", 2, large},
-        {Collective::all_reduce, "ring", 4, large},
-        {Collective::all_reduce, "ring", 8, large},
-        {Collective::all_reduce, "ring", 8, 96 << 10},
-        {Collective::all_reduce, "halving_doubling", 4, large},
-        {Collective::all_reduce, "halving_doubling", 8, large},
-        {Collective::all_reduce, "recursive_doubling", 8, 3 << 19},
-        {Collective::all_reduce, "direct", 4, large},
-        {Collective::all_reduce, "naive", 5, 3 << 19},
-        {Collective::reduce_scatter, "ring", 4, large},
-        {Collective::reduce_scatter, "ring", 7, large},
-        {Collective::all_gather, "ring", 4, large},
-        {Collective::all_gather, "ring", 6, large},
-        {Collective::all_gather, "recursive_doubling", 8, 3 << 19},
-        {Collective::broadcast, "binomial", 8, large},
-        {Collective::all_to_all, "pairwise", 4, large},
-        {Collective::all_to_all, "pairwise", 8, 3 << 19},
-    };
-    for (const Case& each : cases) {
-      if (options_.quick && (each.ranks > 4 || each.bytes < large)) continue;
-      const std::int64_t bytes = options_.quick ? each.bytes / 8 : each.bytes;
-      collective(each.collective, each.algorithm, each.ranks, bytes, 1);
-      if (devices() == 1) continue;
-      collective(each.collective, each.algorithm, each.ranks, bytes,
-                 std::min(each.ranks, devices()));
+    for (const CollectiveToCompare& each : collectives_to_compare(host_, options_.quick)) {
+      collective(each, 1);
+      if (devices() > 1) collective(each, std::min(each.ranks, devices()));
     }
   }
 
-  void collective(Collective of, const char* algorithm, int ranks, std::int64_t bytes,
-                  int devices) {
-    const CollectiveAlgorithm* row = find_algorithm(of, algorithm);
-    if (row == nullptr) return;
-    AlgorithmInput input;
-    input.n = ranks;
-    if (!validate(*row, input).empty()) return;
-    const SchedulePtr schedule = make_schedule(*row, complete(*row, input));
-    const NumberType type = NumberType::fp32;
-    const std::string where = devices > 1 ? fmt::format(" on {} GPUs", devices) : "";
-    const std::string what = fmt::format("{} {}, {} ranks{}, {} KiB {}", to_string(of), algorithm,
-                                         ranks, where, bytes >> 10, to_string(type));
+  void collective(const CollectiveToCompare& of, int devices) {
+    const auto graph = commands_to_compare(of, devices);
+    if (!graph) return;
+    const std::string what = text(of, devices);
     tell(what);
-    ScheduleCommandOptions options;
-    options.block = std::max<std::int64_t>(1, bytes / bytes_of(type) / schedule->blocks());
-    options.type = type;
-    options.devices = devices;
-    const CommandGraph graph = commands_of(*schedule, options).graph;
-    const auto loaded = backend_.load(graph);
-    for (BufferId i = 0; i < graph.buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
+    const auto loaded = backend_.load(*graph);
+    for (BufferId i = 0; i < graph->buffers.size(); ++i) loaded->scatter_numbers(i, {}, i + 1);
     add("collective", what, median(loaded->seconds(2, options_.repeats)),
-        simulate_command_graph(graph, machine_.fit));
+        simulate_command_graph(*graph, machine_.fit));
   }
 
   // Programs of one rank.

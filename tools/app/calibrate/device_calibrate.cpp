@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 
@@ -36,6 +37,10 @@ namespace {
   options.repeats = request.repeats;
   options.before = request.before;
   out.measurements = measure_machine(backend, host, options);
+  // To the picosecond, as the file has them, so that it can be fitted again to the same figures.
+  for (MachineMeasurement& each : out.measurements) {
+    each.seconds = Duration::picoseconds(std::llround(each.seconds * 1e12)).seconds();
+  }
   if (request.before) request.before("fitting");
   out.fit = fit_machine(out.measurements, host, multiprocessors_of(out.facts));
   out.residuals = residuals_of(out.measurements, out.fit);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "sim/cost/roofline.hpp"
 #include "strategies/measure/machine_runs/small_programs.hpp"
 #include "strategies/stacks/cost_of.hpp"
@@ -23,7 +25,11 @@ TEST_CASE("what a GPU's calibration did not measure stays as shipped: fp8, small
   fit.model.gemms[of(Dtype::fp8)].reset();
   fit.model.peaks[of(Dtype::fp8)].reset();
   fit.model.gemms[of(Dtype::bf16)]->throttling_loss = 0;
-  fit.model.launch = 1_s;
+  // As if a copy had been measured at the shipped rate of the memory, its best.
+  const double best =
+      *std::max_element(shipped.memory_efficiency.begin(), shipped.memory_efficiency.end());
+  fit.model.memory_bandwidth = shipped.memory_bandwidth.scaled(best);
+  fit.model.launch = 1000_ms;
   fit.model.slowdown_while_communicating = 2;
   for (KindFigures& kind : fit.model.kinds) kind = {1, 100};
   const auto cost = cost_model(fit, shipped);
@@ -36,10 +42,11 @@ TEST_CASE("what a GPU's calibration did not measure stays as shipped: fp8, small
       Kernel kernel = kernel_of(step, routine, i);
       CAPTURE(routine.operations[i].name);
       CHECK(cost->time(kernel).seconds() ==
-            doctest::Approx(under_load.time(kernel).seconds()).epsilon(0.2));
+            doctest::Approx(under_load.time(kernel).seconds()).epsilon(1e-3));
       if (kernel.kind != OperationKind::matmul) continue;
       kernel.math = Dtype::fp8;
-      CHECK(cost->time(kernel) == under_load.time(kernel));
+      CHECK(cost->time(kernel).seconds() ==
+            doctest::Approx(under_load.time(kernel).seconds()).epsilon(1e-3));
     }
   }
 }
