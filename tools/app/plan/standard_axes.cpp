@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <set>
 #include <string>
+
+#include "strategies/stacks/software_stack.hpp"
+#include "tools/app/inputs/config_folder.hpp"
 
 namespace lockstep::app {
 
@@ -76,13 +80,23 @@ class StandardAxes {
       case LayoutKey::order:
         return values_of(key, {"tp-cp-dp-pp", "tp-cp-pp-dp", "tp-dp-cp-pp"});
       case LayoutKey::overlap:
-        return values_of(key, {"none", "dp_gradients+dp_parameters",
-                               "cp+dp_gradients+dp_parameters+pp+tp", "all"});
+        return values_of(key, overlaps());
     }
     return {};
   }
 
  private:
+  /// What the software hides without being asked, Transformer Engine the traffic of column-parallel
+  /// layers in backward, is in every value.
+  [[nodiscard]] std::vector<std::string> overlaps() const {
+    const SoftwareStack stack =
+        find_software_stack(std::filesystem::path{config_folder()} / "stacks", scenario_.stack);
+    const bool hides = stack.overlap.always.contains(Overlap::tp_backward);
+    return {hides ? "tp_backward" : "none",
+            hides ? "dp_gradients+dp_parameters+tp_backward" : "dp_gradients+dp_parameters",
+            "cp+dp_gradients+dp_parameters+pp+tp", "all"};
+  }
+
   [[nodiscard]] std::set<std::int64_t> stages(std::int64_t ranks) const {
     std::set<std::int64_t> out;
     for (const std::int64_t pp : divisors(ranks, 64))

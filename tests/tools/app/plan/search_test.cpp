@@ -129,6 +129,28 @@ void hold(const SpaceRequest& request, std::uint64_t least_layouts) {
   }
 }
 
+std::vector<std::string> standard_overlaps(const std::string& stack) {
+  SpaceRequest request;
+  request.model = "llama3-8b";
+  request.cluster = "dgx-h100";
+  request.global_batch = 64;
+  request.stack = stack;
+  const PlanSpace space = make_space(request);
+  std::vector<std::string> out;
+  for (const LayoutValue& value : space.axis(LayoutKey::overlap).values) out.push_back(value.text);
+  return out;
+}
+
+// From the stacks' files: transformer-engine always hides tp_backward, fsdp2 does not.
+TEST_CASE("standard overlaps contain what the software hides without being asked") {
+  CHECK(standard_overlaps("transformer-engine") ==
+        std::vector<std::string>{"tp_backward", "dp_gradients+dp_parameters+tp_backward",
+                                 "cp+dp_gradients+dp_parameters+pp+tp", "all"});
+  CHECK(standard_overlaps("fsdp2") ==
+        std::vector<std::string>{"none", "dp_gradients+dp_parameters",
+                                 "cp+dp_gradients+dp_parameters+pp+tp", "all"});
+}
+
 }  // namespace
 
 TEST_CASE(
