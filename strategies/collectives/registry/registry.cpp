@@ -7,6 +7,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/config/did_you_mean.hpp"
+#include "strategies/collectives/registry/algorithm_problem.hpp"
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/collectives/rows.hpp"
 
@@ -28,40 +29,45 @@ const std::vector<CollectiveAlgorithm>& table() {
   return kTable;
 }
 
-std::string unknown_parameter(const CollectiveAlgorithm& algorithm, std::string_view name) {
+AlgorithmProblem unknown_parameter(const CollectiveAlgorithm& algorithm, std::string_view name) {
   if (algorithm.parameters.empty())
-    return fmt::format("{} takes no parameters, got \"{}\"", algorithm.name, name);
+    return {{}, fmt::format("{} takes no parameters, got \"{}\"", algorithm.name, name)};
   std::vector<std::string_view> names;
   for (const AlgorithmParameter& parameter : algorithm.parameters) names.push_back(parameter.name);
   if (const auto meant = did_you_mean(name, names))
-    return fmt::format("{} has no parameter \"{}\"; did you mean \"{}\"?", algorithm.name, name,
-                       *meant);
-  return fmt::format("{} has no parameter \"{}\"; it has: {}", algorithm.name, name,
-                     fmt::join(names, ", "));
+    return {{},
+            fmt::format("{} has no parameter \"{}\"; did you mean \"{}\"?", algorithm.name, name,
+                        *meant)};
+  return {{},
+          fmt::format("{} has no parameter \"{}\"; it has: {}", algorithm.name, name,
+                      fmt::join(names, ", "))};
 }
 
-std::optional<std::string> number_problem(const CollectiveAlgorithm& algorithm,
-                                          const AlgorithmParameter& parameter, std::int64_t given,
-                                          std::optional<int> n) {
+std::optional<AlgorithmProblem> number_problem(const CollectiveAlgorithm& algorithm,
+                                               const AlgorithmParameter& parameter,
+                                               std::int64_t given, std::optional<int> n) {
   const bool by_ranks = !parameter.most.has_value();
   const std::int64_t most = parameter.most.value_or(n.value_or(INT32_MAX));
   if (parameter.least <= given && given <= most) return std::nullopt;
   if (by_ranks && !n)
-    return fmt::format("{}: {} is {} to the number of ranks, got {}", algorithm.name,
-                       parameter.name, parameter.least, given);
-  return fmt::format("{}: {} is {} to {}{}, got {}", algorithm.name, parameter.name,
-                     parameter.least, most, by_ranks ? " (the number of ranks)" : "", given);
+    return AlgorithmProblem{algorithm.name, fmt::format("{} is {} to the number of ranks, got {}",
+                                                        parameter.name, parameter.least, given)};
+  return AlgorithmProblem{
+      algorithm.name, fmt::format("{} is {} to {}{}, got {}", parameter.name, parameter.least, most,
+                                  by_ranks ? " (the number of ranks)" : "", given)};
 }
 
 /// Dimensions multiply to the number of ranks.
-std::optional<std::string> dimensions_problem(const CollectiveAlgorithm& algorithm,
-                                              const AlgorithmParameter& parameter,
-                                              const std::vector<int>& given, std::optional<int> n) {
+std::optional<AlgorithmProblem> dimensions_problem(const CollectiveAlgorithm& algorithm,
+                                                   const AlgorithmParameter& parameter,
+                                                   const std::vector<int>& given,
+                                                   std::optional<int> n) {
   std::int64_t product = 1;
   for (const int size : given) product *= size;
   if (!n || product == *n) return std::nullopt;
-  return fmt::format("{}: {}={} makes {} ranks, there are {}", algorithm.name, parameter.name,
-                     to_string(ArgumentValue{given}), product, *n);
+  return AlgorithmProblem{algorithm.name,
+                          fmt::format("{}={} makes {} ranks, there are {}", parameter.name,
+                                      to_string(ArgumentValue{given}), product, *n)};
 }
 
 /// The algorithms without auxiliary ranks.
@@ -73,20 +79,48 @@ std::vector<std::string_view> played_alone(Collective collective) {
   return names;
 }
 
-std::optional<std::string> inner_problem(const CollectiveAlgorithm& algorithm,
-                                         const AlgorithmParameter& parameter,
-                                         const std::string& given) {
+std::optional<AlgorithmProblem> inner_problem(const CollectiveAlgorithm& algorithm,
+                                              const AlgorithmParameter& parameter,
+                                              const std::string& given) {
   const ParsedSpecs parsed = parse_inner_spec(given, parameter.inner);
   const std::string_view name = std::string_view{given}.substr(0, given.find(':'));
   if (parsed.errors.empty() && parsed.specs.size() == 1) return std::nullopt;
   if (!parsed.errors.empty() && find_algorithm(parameter.inner, name) != nullptr)
-    return fmt::format("{}: {}: {}", algorithm.name, parameter.name, parsed.errors.at(0).message);
+    return AlgorithmProblem{algorithm.name,
+                            fmt::format("{}: {}", parameter.name, parsed.errors.at(0).message)};
   const std::vector<std::string_view> names = played_alone(parameter.inner);
   const auto meant = did_you_mean(name, names);
-  return fmt::format("{}: {} is an algorithm of {}, got \"{}\"; {}", algorithm.name, parameter.name,
-                     to_string(parameter.inner), given,
-                     meant ? fmt::format("did you mean \"{}\"?", *meant)
-                           : fmt::format("there are: {}", fmt::join(names, ", ")));
+  return AlgorithmProblem{
+      algorithm.name, fmt::format("{} is an algorithm of {}, got \"{}\"; {}", parameter.name,
+                                  to_string(parameter.inner), given,
+                                  meant ? fmt::format("did you mean \"{}\"?", *meant)
+                                        : fmt::format("there are: {}", fmt::join(names, ", ")))};
+}
+
+/// As argument_problem().
+std::optional<AlgorithmProblem> problem_of_argument(const CollectiveAlgorithm& algorithm,
+                                                    std::string_view name,
+                                                    const ArgumentValue& given,
+                                                    std::optional<int> n) {
+  const AlgorithmParameter* parameter = find_parameter(algorithm, name);
+  if (parameter == nullptr) return unknown_parameter(algorithm, name);
+  const auto not_a = [&](const char* expected) {
+    return AlgorithmProblem{
+        {}, fmt::format("{}: expected {}, got \"{}\"", name, expected, to_string(given))};
+  };
+  switch (parameter->kind) {
+    case ParameterKind::whole:
+      if (const auto* number = std::get_if<std::int64_t>(&given))
+        return number_problem(algorithm, *parameter, *number, n);
+      return not_a("a whole number");
+    case ParameterKind::dimensions:
+      if (const auto* sizes = std::get_if<std::vector<int>>(&given))
+        return dimensions_problem(algorithm, *parameter, *sizes, n);
+      return not_a("dimensions such as 8x4");
+    case ParameterKind::algorithm:
+      break;
+  }
+  return inner_problem(algorithm, *parameter, to_string(given));
 }
 
 }  // namespace
@@ -127,42 +161,42 @@ const AlgorithmParameter* find_parameter(const CollectiveAlgorithm& algorithm,
 std::optional<std::string> argument_problem(const CollectiveAlgorithm& algorithm,
                                             std::string_view name, const ArgumentValue& given,
                                             std::optional<int> n) {
-  const AlgorithmParameter* parameter = find_parameter(algorithm, name);
-  if (parameter == nullptr) return unknown_parameter(algorithm, name);
-  switch (parameter->kind) {
-    case ParameterKind::whole:
-      if (const auto* number = std::get_if<std::int64_t>(&given))
-        return number_problem(algorithm, *parameter, *number, n);
-      return fmt::format("{}: expected a whole number, got \"{}\"", name, to_string(given));
-    case ParameterKind::dimensions:
-      if (const auto* sizes = std::get_if<std::vector<int>>(&given))
-        return dimensions_problem(algorithm, *parameter, *sizes, n);
-      return fmt::format("{}: expected dimensions such as 8x4, got \"{}\"", name, to_string(given));
-    case ParameterKind::algorithm:
-      break;
-  }
-  return inner_problem(algorithm, *parameter, to_string(given));
+  const auto problem = problem_of_argument(algorithm, name, given, n);
+  return problem ? std::optional{problem->text()} : std::nullopt;
 }
 
-std::vector<std::string> validate(const CollectiveAlgorithm& algorithm,
-                                  const AlgorithmInput& input) {
-  std::vector<std::string> problems;
+std::string AlgorithmProblem::text() const {
+  return algorithm.empty() ? message : fmt::format("{}: {}", algorithm, message);
+}
+
+std::vector<AlgorithmProblem> algorithm_problems(const CollectiveAlgorithm& algorithm,
+                                                 const AlgorithmInput& input) {
+  std::vector<AlgorithmProblem> problems;
   if (input.n < 1)
-    problems.push_back(fmt::format("{} needs at least 1 rank, got {}", algorithm.name, input.n));
+    problems.push_back(
+        {{}, fmt::format("{} needs at least 1 rank, got {}", algorithm.name, input.n)});
   if (has_root(algorithm.collective) && (input.root < 0 || input.root >= input.n))
     problems.push_back(
-        fmt::format("{}: the root is 0 to {}, got {}", algorithm.name, input.n - 1, input.root));
+        {algorithm.name, fmt::format("the root is 0 to {}, got {}", input.n - 1, input.root)});
   for (const auto& [name, given] : input.arguments) {
-    if (const auto problem = argument_problem(algorithm, name, given, input.n))
-      problems.push_back(*problem);
+    if (auto problem = problem_of_argument(algorithm, name, given, input.n))
+      problems.push_back(*std::move(problem));
   }
   if (!problems.empty() || algorithm.refusal == nullptr) return problems;
   AlgorithmInput whole = input;
   for (const AlgorithmParameter& parameter : algorithm.parameters)
     if (parameter.fallback) whole.arguments.emplace(parameter.name, *parameter.fallback);
-  if (const auto refusal = algorithm.refusal(whole))
-    problems.push_back(fmt::format("{}: {}", algorithm.name, *refusal));
+  if (auto refusal = algorithm.refusal(whole))
+    problems.push_back({algorithm.name, *std::move(refusal)});
   return problems;
+}
+
+std::vector<std::string> validate(const CollectiveAlgorithm& algorithm,
+                                  const AlgorithmInput& input) {
+  std::vector<std::string> out;
+  for (const AlgorithmProblem& problem : algorithm_problems(algorithm, input))
+    out.push_back(problem.text());
+  return out;
 }
 
 AlgorithmInput complete(const CollectiveAlgorithm& algorithm, const AlgorithmInput& input) {

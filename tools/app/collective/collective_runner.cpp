@@ -11,6 +11,7 @@
 #include "sim/execute/schedule/no_content.hpp"
 #include "sim/schedule/message_depth.hpp"
 #include "sim/symmetry/folded_depth.hpp"
+#include "strategies/collectives/registry/algorithm_problem.hpp"
 #include "tools/app/collective/setup/root.hpp"
 #include "tools/app/fingerprint.hpp"
 
@@ -64,6 +65,11 @@ bool at_hand(AuxiliaryRanks auxiliary_ranks) {
          auxiliary_ranks == AuxiliaryRanks::node_switches;
 }
 
+/// Of the problems of an algorithm.
+std::string place_of(const CollectiveAlgorithm& row) {
+  return fmt::format("algorithm {}", row.name);
+}
+
 }  // namespace
 
 std::string Candidate::text() const {
@@ -106,33 +112,37 @@ CollectiveRunner::CollectiveRunner(const CollectiveSetup& setup, const Options& 
   if (options.nccl != nullptr) nccl_.emplace(setup, *options.nccl);
 }
 
-std::vector<std::string> CollectiveRunner::problems(const Candidate& candidate) const {
+std::vector<RequestProblem> CollectiveRunner::problems(const Candidate& candidate) const {
   if (candidate.kind == Candidate::Kind::replayed || candidate.kind == Candidate::Kind::nccl)
     return {};
   if (candidate.kind == Candidate::Kind::imported) {
     if (candidate.import->ranks == setup_.ranks()) return {};
-    return {fmt::format("{}: is for {} ranks, the cluster has {}", candidate.import->name,
-                        candidate.import->ranks, setup_.ranks())};
+    return {{"schedule " + candidate.import->name,
+             fmt::format("is for {} ranks, the cluster has {}", candidate.import->ranks,
+                         setup_.ranks())}};
   }
   const CollectiveAlgorithm& row = *candidate.spec.algorithm;
   check_root(row.collective, options_.root, setup_.ranks());
   const AlgorithmInput input = setup_.input(candidate.spec.arguments, options_.root, 1_MiB);
-  std::vector<std::string> out = validate(row, input);
+  std::vector<RequestProblem> out;
+  for (AlgorithmProblem& problem : algorithm_problems(row, input))
+    out.push_back(
+        {problem.algorithm.empty() ? "algorithm" : place_of(row), std::move(problem.message)});
   if (!out.empty()) return out;
   const int auxiliary_ranks = auxiliary_ranks_of(row, input);
   if (!setup_.members(row.auxiliary_ranks, auxiliary_ranks).empty()) {
-    if (const std::string why = setup_.unreachable(row.auxiliary_ranks, auxiliary_ranks);
-        !why.empty())
-      out.push_back(fmt::format("{}: {}", row.name, why));
+    std::string why = setup_.unreachable(row.auxiliary_ranks, auxiliary_ranks);
+    if (!why.empty()) out.push_back({place_of(row), std::move(why)});
     return out;
   }
   if (row.auxiliary_ranks == AuxiliaryRanks::hosts) {
-    out.push_back(fmt::format("{}: needs {} more host{}; name the algorithm to add them", row.name,
-                              auxiliary_ranks, auxiliary_ranks == 1 ? "" : "s"));
-  } else {
     out.push_back(
-        fmt::format("{}: needs {} switches in addition to the {} ranks; this cluster has {}",
-                    row.name, auxiliary_ranks, input.n, setup_.cluster().auxiliary_ranks()));
+        {place_of(row), fmt::format("needs {} more host{}; name the algorithm to add them",
+                                    auxiliary_ranks, auxiliary_ranks == 1 ? "" : "s")});
+  } else {
+    out.push_back({place_of(row),
+                   fmt::format("needs {} switches in addition to the {} ranks; this cluster has {}",
+                               auxiliary_ranks, input.n, setup_.cluster().auxiliary_ranks())});
   }
   return out;
 }

@@ -19,6 +19,7 @@
 #include "tools/app/collective/setup/nccl_choice.hpp"
 #include "tools/app/collective/setup/rank_settings.hpp"
 #include "tools/app/collective/setup/replay_limit.hpp"
+#include "tools/app/errors.hpp"
 
 namespace lockstep::app {
 
@@ -87,8 +88,9 @@ class CollectiveRunner {
   CollectiveRunner(const CollectiveSetup& setup, const Options& options);
 
   [[nodiscard]] const CollectiveSetup& setup() const { return setup_; }
-  /// Why a candidate is impossible on this setup; empty if it is possible.
-  [[nodiscard]] std::vector<std::string> problems(const Candidate& candidate) const;
+  /// Why a candidate is impossible on this setup; empty if it is possible. Places: "algorithm
+  /// ring", "schedule NAME".
+  [[nodiscard]] std::vector<RequestProblem> problems(const Candidate& candidate) const;
   [[nodiscard]] CollectiveRun prepare(const Candidate& candidate, Bytes size) const;
   [[nodiscard]] CollectiveResult replay(const Candidate& candidate,
                                         const CollectiveRun& prepared) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -141,14 +142,6 @@ class Run {
   Network single_;  // for loads: single shortest paths
 };
 
-/// "ring: needs 4 ranks" of an algorithm, "file.xml: is for 4 ranks" of a schedule.
-RequestProblem problem_of(const Candidate& candidate, const std::string& problem) {
-  const std::string field = candidate.import ? "schedule" : "algorithm";
-  const std::size_t colon = problem.find(": ");
-  if (colon == std::string::npos) return {field, problem};
-  return {field + " " + problem.substr(0, colon), problem.substr(colon + 2)};
-}
-
 }  // namespace
 
 std::shared_ptr<const CollectiveSetup> setup_for(const CollectiveRequest& request) {
@@ -174,9 +167,9 @@ std::vector<Candidate> allowed(const CollectiveRequest& request, const Collectiv
                                std::vector<RequestProblem>& left_out) {
   std::vector<Candidate> out;
   for (const Candidate& each : request.candidates) {
-    const std::vector<std::string> problems = runner.problems(each);
+    std::vector<RequestProblem> problems = runner.problems(each);
     if (problems.empty()) out.push_back(each);
-    for (const std::string& problem : problems) left_out.push_back(problem_of(each, problem));
+    std::move(problems.begin(), problems.end(), std::back_inserter(left_out));
   }
   if (out.empty()) throw RequestError(left_out);
   return out;

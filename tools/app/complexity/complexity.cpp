@@ -39,7 +39,7 @@ class Measurer {
     in_parallel(jobs_.size(), [&](std::size_t i) { progress.run(i, [&] { measure(jobs_[i]); }); });
     ComplexityResult out;
     for (std::size_t i = 0; i < request_.algorithms.size(); ++i) collect(i, out);
-    out.cluster = cluster_text();
+    out.setup = setup_names();
     return out;
   }
 
@@ -165,19 +165,15 @@ class Measurer {
     outcome.large_time = of([&](const auto& p) { return seconds(p.large_time); });
   }
 
-  /// The setup's text without its ranks.
-  [[nodiscard]] std::string cluster_text() const {
-    ClusterRequest cluster = request_.cluster;
+  [[nodiscard]] std::optional<SetupNames> setup_names() const {
     const auto less = [](const Job& a, const Job& b) {
       return std::pair{a.point.has_value(), a.ranks} < std::pair{b.point.has_value(), b.ranks};
     };
     const auto largest = std::max_element(jobs_.begin(), jobs_.end(), less);
-    if (largest != jobs_.end() && largest->point) {
-      cluster.ranks = largest->ranks;
-      const std::string text = CollectiveSetup(cluster, request_.network, {}).text();
-      return text.substr(text.find(" on ") + 4);
-    }
-    return {};
+    if (largest == jobs_.end() || !largest->point) return std::nullopt;
+    ClusterRequest cluster = request_.cluster;
+    cluster.ranks = largest->ranks;
+    return CollectiveSetup(cluster, request_.network, {}).names();
   }
 
   const ComplexityRequest& request_;

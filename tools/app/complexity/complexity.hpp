@@ -66,7 +66,8 @@ struct UnmeasuredRanks {
 };
 
 struct ComplexityResult {
-  std::string cluster;  // "star (host), network fluid, routes auto"
+  /// The cluster at the most ranks that have a point; none: no point.
+  std::optional<SetupNames> setup{};
   std::vector<ComplexityOutcome> outcomes;
   std::vector<UnmeasuredRanks> unmeasured{};
 };

@@ -73,7 +73,8 @@ std::vector<TablePoint> table_points(const CollectiveTable& table,
   const NcclCandidate asked = nccl_candidate(table, costs);
   const CollectiveSetup setup(std::move(cluster), NetworkRequest{}, true);
   const CollectiveRunner runner(setup, {find_element_type("float"), 0, Duration{}, 1, &asked.nccl});
-  for (const std::string& problem : runner.problems(asked.candidate)) throw RequestError(problem);
+  if (const auto problems = runner.problems(asked.candidate); !problems.empty())
+    throw RequestError(std::string{asked.candidate.spec.algorithm->name}, problems.front().message);
   std::vector<TablePoint> out;
   for (const CollectivePoint& point : table.points) {
     const Bytes size = point.size.value_or(kLargeMessage);

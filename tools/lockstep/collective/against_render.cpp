@@ -5,6 +5,7 @@
 
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
+#include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 
 namespace lockstep::cli {
@@ -104,7 +105,7 @@ Report report_of(const AgainstReport& done, const std::string& file) {
   Section& first = out.sections.front();
   first.notes.push_back(fmt::format("{} against {}: {}",
                                     to_string(done.candidates.front().collective), file,
-                                    done.setup->text()));
+                                    setup_text_with_ranks(done.setup->names())));
   add_link_changes(*done.setup, first);
   add_left_out(done, file, out);
   return out;

@@ -11,6 +11,7 @@
 #include "tools/figures/bar_figure.hpp"
 #include "tools/figures/curve_text.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
+#include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
@@ -242,7 +243,7 @@ class CollectiveDrawing {
                             : report_.candidates.size() > 1
                                 ? fmt::format("{} algorithms", algorithm_count())
                                 : report_.candidates[0].text());
-    out.details.push_back(report_.setup->text());
+    out.details.push_back(setup_text_with_ranks(report_.setup->names()));
     if (std::string fastest = fastest_line(); !fastest.empty()) out.details.push_back(fastest);
     return out;
   }

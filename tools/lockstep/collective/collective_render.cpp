@@ -10,6 +10,7 @@
 #include "tools/app/json.hpp"
 #include "tools/lockstep/collective/fold_output.hpp"
 #include "tools/lockstep/collective/limited_by.hpp"
+#include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 #include "tools/lockstep/output/cluster_json.hpp"
 #include "tools/lockstep/topology/link_text.hpp"
@@ -241,8 +242,8 @@ class Renderer {
     const Candidate& candidate = done_.candidates[c];
     Section out;
     if (c == 0 || candidate.collective != done_.candidates[c - 1].collective)
-      out.notes.push_back(
-          fmt::format("{}: {}", to_string(candidate.collective), done_.setup->text()));
+      out.notes.push_back(fmt::format("{}: {}", to_string(candidate.collective),
+                                      setup_text_with_ranks(done_.setup->names())));
     if (c == 0) add_link_changes(*done_.setup, out);
     for (std::size_t s = 0; s < done_.sizes.size(); ++s) {
       const CollectiveRow& one = done_.row(c, s);

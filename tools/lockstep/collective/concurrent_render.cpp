@@ -5,6 +5,7 @@
 #include "tools/app/json.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
+#include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 #include "tools/lockstep/output/cluster_json.hpp"
 
@@ -69,7 +70,7 @@ Report report_of(const CollectiveRequest& request, const ConcurrentReport& done,
   const std::size_t count = done.collectives.size();
   section.notes.push_back(fmt::format(
       "{} at once: {}", count == 1 ? "1 collective" : fmt::format("{} collectives", count),
-      done.setup->text()));
+      setup_text_with_ranks(done.setup->names())));
   add_link_changes(*done.setup, section);
   for (const ConcurrentRow& one : done.collectives) section.rows.push_back(row(one));
   out.sections.push_back(std::move(section));

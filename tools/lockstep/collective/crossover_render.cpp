@@ -4,6 +4,7 @@
 
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
+#include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 
 namespace lockstep::cli {
@@ -23,7 +24,8 @@ std::vector<Cell> row(const CrossoverReport& done, const Crossover& change) {
 
 Section section_of(const CrossoverReport& done, const CollectiveCrossovers& one) {
   Section out;
-  out.notes.push_back(fmt::format("{}: {}", to_string(one.collective), done.setup->text()));
+  out.notes.push_back(
+      fmt::format("{}: {}", to_string(one.collective), setup_text_with_ranks(done.setup->names())));
   add_link_changes(*done.setup, out);
   out.notes.push_back(
       fmt::format("at {}: {}", to_string(one.least), done.candidates[one.fastest].text()));

@@ -206,7 +206,7 @@ figures::CurveFigure figure_of(const Quantity& quantity, const ComplexityRequest
   sort_curves(figure.curves);
   figure.heading = {
       fmt::format("{}: {} by number of ranks", to_string(request.collective), quantity.label),
-      {fmt::format("on {}", result.cluster)}};
+      {fmt::format("on {}", cluster_text(result))}};
   figure.x = {"Ranks", figures::Unit::count, true};
   figure.y = {quantity.label, quantity.unit, true};
   figure.y.label.front() = static_cast<char>(std::toupper(figure.y.label.front()));

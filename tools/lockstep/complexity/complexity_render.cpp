@@ -1,6 +1,7 @@
 #include "tools/lockstep/complexity/complexity_render.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
+#include "tools/lockstep/collective/setup_text.hpp"
 
 #include <fmt/format.h>
 
@@ -175,6 +176,10 @@ std::string text_of(const UnmeasuredRanks& of) {
 
 }  // namespace
 
+std::string cluster_text(const ComplexityResult& result) {
+  return result.setup ? setup_text(*result.setup) : "";
+}
+
 Report report_of(const ComplexityRequest& request, const ComplexityResult& result, bool measured) {
   Report report = measured ? point_report(request, result) : growth_report(request, result);
   report.schema = "lockstep.complexity/1";
@@ -185,7 +190,7 @@ Report report_of(const ComplexityRequest& request, const ComplexityResult& resul
     auto& notes = report.sections.front().notes;
     notes.push_back(fmt::format("{}: growth with N = {} to {} ranks on {}",
                                 to_string(request.collective), request.ranks.front(),
-                                request.ranks.back(), result.cluster));
+                                request.ranks.back(), cluster_text(result)));
     for (const UnmeasuredRanks& each : result.unmeasured) notes.push_back(text_of(each));
   }
   return report;

@@ -12,6 +12,9 @@ namespace lockstep::cli {
 [[nodiscard]] Report report_of(const ComplexityRequest& request, const ComplexityResult& result,
                                bool measured);
 
+/// "star (host), network fluid, routes auto"; empty if nothing was measured.
+[[nodiscard]] std::string cluster_text(const ComplexityResult& result);
+
 /// Text for stdout: the report; JSON contains growth and measurements.
 [[nodiscard]] std::string render(const ComplexityRequest& request, const ComplexityResult& result,
                                  bool measured, const OutputStyle& style);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/explain/explain_cost_words.hpp"
 #include "tools/lockstep/explain/explain_lines.hpp"
 #include "tools/lockstep/explain/explain_notes.hpp"
@@ -52,7 +53,8 @@ std::string message_text(const Explanation& explanation) {
 
 std::vector<std::string> introduction(const Explanation& explanation) {
   const Stage& stage = explanation.stage;
-  std::vector<std::string> out = {stage.setup->text(), message_text(explanation)};
+  std::vector<std::string> out = {setup_text_with_ranks(stage.setup->names()),
+                                  message_text(explanation)};
   if (has_root(algorithm_of(explanation).collective))
     out.push_back(fmt::format("root: rank {}", stage.input.root));
   if (const std::string text = parameters(explanation); !text.empty()) out.push_back(text);

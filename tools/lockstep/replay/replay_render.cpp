@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tools/app/json.hpp"
+#include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 #include "tools/lockstep/output/cluster_json.hpp"
 #include "tools/lockstep/topology/link_text.hpp"
@@ -72,7 +73,7 @@ Section summary(const ReplayTraceRequest& request, const ReplayTraceResult& done
   Section out;
   const std::size_t ranks = done.ranks.size();
   out.notes = {fmt::format("{}: {} of {} rank{}; {}", request.trace, done.form, ranks,
-                           ranks == 1 ? "" : "s", done.setup->text())};
+                           ranks == 1 ? "" : "s", setup_text_with_ranks(done.setup->names()))};
   if (!done.algorithms.empty()) out.notes.push_back("collectives: " + algorithms_text(done));
   out.notes.insert(out.notes.end(), done.notes.begin(), done.notes.end());
   for (std::string& line : lines_of(done.setup->loaded())) out.notes.push_back(std::move(line));

@@ -85,11 +85,13 @@ std::string CollectiveSetup::unreachable(AuxiliaryRanks auxiliary_ranks, int cou
   return {};
 }
 
-std::string CollectiveSetup::text() const {
-  return fmt::format("{} rank{} on {} ({}), network {}, routes {}{}", ranks(),
-                     ranks() == 1 ? "" : "s", loaded_.name, loaded_.device.id, network_name_,
-                     kRoutePolicyNames.at(static_cast<std::size_t>(policy_)),
-                     protocol_ ? ", protocol " + protocol_->id : "");
+SetupNames CollectiveSetup::names() const {
+  return {ranks(),
+          loaded_.name,
+          loaded_.device.id,
+          network_name_,
+          std::string{kRoutePolicyNames.at(static_cast<std::size_t>(policy_))},
+          protocol_ ? protocol_->id : ""};
 }
 
 }  // namespace lockstep::app

@@ -15,6 +15,16 @@
 
 namespace lockstep::app {
 
+/// What a setup consists of.
+struct SetupNames {
+  int ranks = 0;
+  std::string cluster;
+  std::string device;
+  std::string network;     // "fluid"
+  std::string routes;      // "auto"
+  std::string protocol{};  // empty: none
+};
+
 /// A cluster prepared for collectives: its network, rank layout, and the endpoints of ranks without
 /// data. Immutable and thread-safe.
 class CollectiveSetup {
@@ -64,8 +74,7 @@ class CollectiveSetup {
   [[nodiscard]] std::string unreachable(AuxiliaryRanks auxiliary_ranks, int count) const;
   /// Names of links and endpoints, for busiest links and notes.
   [[nodiscard]] std::string link_name(LinkId link) const { return cluster().link_name(link); }
-  /// "32 ranks on dgx-h100 (h100-sxm5-80gb), network fluid, routes auto".
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] SetupNames names() const;
 
  private:
   [[nodiscard]] Network lowered(const std::optional<Protocol>& protocol) const;
