@@ -137,8 +137,23 @@ TEST_CASE("schedules are verified, right ones and those that cannot be had") {
   request.ranks = {2, 3};
   const VerifyCollectiveResult done = verify_collective(request);
   REQUIRE(done.schedules.size() == 2);
-  CHECK(done.refusal().empty());
+  CHECK(done.first_wrong() == nullptr);
   CHECK(done.schedules[1].contract.ranks == 3);
+}
+
+// Neighbor exchange pairs ranks: of 3 there is nothing to verify. all_gather_test.cpp has the
+// message.
+TEST_CASE("a schedule that cannot be had is skipped, with the algorithm and the reason apart") {
+  VerifyCollectiveRequest request;
+  request.algorithms = parse_specs("neighbour_exchange", Collective::all_gather).specs;
+  request.ranks = {3};
+  const VerifyCollectiveResult done = verify_collective(request);
+  CHECK(done.schedules.empty());
+  REQUIRE(done.skipped.size() == 1);
+  CHECK(done.skipped[0].ranks == 3);
+  REQUIRE(done.skipped[0].problem);
+  CHECK(done.skipped[0].problem->algorithm == "neighbour_exchange");
+  CHECK(done.skipped[0].problem->message == "needs an even number of ranks, got 3");
 }
 
 }  // namespace

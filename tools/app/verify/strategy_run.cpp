@@ -128,14 +128,10 @@ constexpr const char* kNcclTuning = "/nccl/2.30.json";
 
 }  // namespace
 
-std::string VerifyStrategyResult::refusal() const {
-  for (const VerifiedLayout& layout : layouts) {
-    const std::string problem = layout.report.problem();
-    if (problem.empty()) continue;
-    const std::string name = layout.name.empty() ? layout.scenario.name : layout.name;
-    return fmt::format("{}: {}", name, problem);
-  }
-  return {};
+const VerifiedLayout* VerifyStrategyResult::first_wrong() const {
+  for (const VerifiedLayout& layout : layouts)
+    if (!layout.report.problem().empty()) return &layout;
+  return nullptr;
 }
 
 VerifyStrategyResult verify_scenario(const VerifyStrategyRequest& request) {

@@ -52,8 +52,8 @@ struct VerifyStrategyResult {
   std::vector<VerifiedLayout> layouts{};  // the scenario first, then its variants
   std::vector<ImpossibleVariant> impossible{};
   std::uint64_t seed = 1;
-  /// The first problem; empty if there is none.
-  [[nodiscard]] std::string refusal() const;
+  /// The first layout with a problem; null if there is none.
+  [[nodiscard]] const VerifiedLayout* first_wrong() const;
 };
 
 /// Throws ConfigError for an invalid scenario, RequestError if it cannot be shrunk or is too large

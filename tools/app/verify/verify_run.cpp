@@ -1,7 +1,5 @@
 #include "tools/app/verify/verify_run.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -42,19 +40,15 @@ class Subjects {
  public:
   explicit Subjects(const VerifyCollectiveRequest& request) : request_{request} {}
 
-  /// Throws RequestError if there is none.
   std::vector<VerifiedSchedule> list() {
     for (const AlgorithmSpec& spec : request_.algorithms) {
       for (const int n : request_.ranks) add_algorithm(spec, n);
     }
     for (const ImportedSchedule& imported : request_.schedules) add_schedule(imported);
-    if (!subjects_.empty()) return std::move(subjects_);
-    std::string text = "nothing to verify";
-    for (const std::string& each : left_out_) text += "\n  " + each;
-    throw RequestError(text);
+    return std::move(subjects_);
   }
 
-  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
+  [[nodiscard]] const std::vector<SkippedSchedule>& skipped() const { return skipped_; }
 
  private:
   [[nodiscard]] std::vector<int> roots(Collective collective, int n) const {
@@ -77,15 +71,14 @@ class Subjects {
       input.root = root;
       input.layout = layout_of(request_, n);
       if (request_.count) input.size = *request_.count * kFloat;
-      const std::vector<std::string> problems = validate(*spec.algorithm, input);
+      std::vector<AlgorithmProblem> problems = algorithm_problems(*spec.algorithm, input);
       if (problems.empty()) {
         SchedulePtr schedule = make_schedule(*spec.algorithm, input);
         const Contract contract = contract_of(collective, *schedule, n, root);
         add(spec.text(), collective, std::move(schedule), contract);
         continue;
       }
-      left_out_.push_back(
-          fmt::format("{} {} ranks: {}", to_string(collective), n, problems.front()));
+      skipped_.push_back({collective, spec.text(), n, std::move(problems.front())});
       return;
     }
   }
@@ -115,14 +108,12 @@ class Subjects {
       subjects_.push_back(std::move(subject));
       return;
     }
-    left_out_.push_back(fmt::format("{} {} for {} ranks: too large to execute",
-                                    to_string(subject.collective), subject.name,
-                                    subject.contract.ranks));
+    skipped_.push_back({subject.collective, std::move(subject.name), subject.contract.ranks});
   }
 
   const VerifyCollectiveRequest& request_;
   std::vector<VerifiedSchedule> subjects_;
-  std::vector<std::string> left_out_;
+  std::vector<SkippedSchedule> skipped_;
 };
 
 void judge(const VerifyCollectiveRequest& request, VerifiedSchedule& out) {
@@ -156,22 +147,18 @@ std::string fingerprint_of(const std::vector<VerifiedSchedule>& schedules) {
 
 }  // namespace
 
-std::string VerifyCollectiveResult::refusal() const {
-  for (const VerifiedSchedule& each : schedules) {
-    if (each.problem.empty()) continue;
-    std::string text =
-        fmt::format("{} {}, {} ranks", to_string(each.collective), each.name, each.contract.ranks);
-    if (has_root(each.collective)) text += fmt::format(", root {}", each.contract.root);
-    return fmt::format("{}: {}", text, each.problem);
-  }
-  return {};
+const VerifiedSchedule* VerifyCollectiveResult::first_wrong() const {
+  const auto found =
+      std::find_if(schedules.begin(), schedules.end(),
+                   [](const VerifiedSchedule& each) { return !each.problem.empty(); });
+  return found == schedules.end() ? nullptr : &*found;
 }
 
 VerifyCollectiveResult verify_collective(const VerifyCollectiveRequest& request) {
   Subjects listing(request);
   VerifyCollectiveResult out;
   out.schedules = listing.list();
-  out.left_out = listing.left_out();
+  out.skipped = listing.skipped();
   ProgressCounter progress(request.on_progress, out.schedules.size());
   const auto judge_one = [&](std::size_t i) {
     judge(request, out.schedules[i]);

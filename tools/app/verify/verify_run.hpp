@@ -9,6 +9,7 @@
 #include "sim/execute/command_graph/device_numbers.hpp"
 #include "sim/execute/schedule_checks/resources.hpp"
 #include "sim/execute/schedule_checks/verify.hpp"
+#include "strategies/collectives/registry/algorithm_problem.hpp"
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/interop/msccl/msccl.hpp"
 #include "tools/app/progress.hpp"
@@ -50,17 +51,25 @@ struct VerifiedSchedule {
   std::string problem;  // the first; empty if correct
 };
 
-struct VerifyCollectiveResult {
-  std::vector<VerifiedSchedule> schedules;
-  std::vector<std::string> left_out;  // impossible or too large, with reasons
-  std::string fingerprint;
-
-  /// The first problem; empty if all are correct.
-  [[nodiscard]] std::string refusal() const;
+/// A schedule that is not verified.
+struct SkippedSchedule {
+  Collective collective = Collective::all_reduce;
+  std::string name;
+  int ranks = 0;
+  std::optional<AlgorithmProblem> problem{};  // none: it is too large to execute
 };
 
-/// Verifies every algorithm for every number of ranks and every root. Throws RequestError if none
-/// is possible.
+struct VerifyCollectiveResult {
+  std::vector<VerifiedSchedule> schedules;  // empty: all are skipped
+  std::vector<SkippedSchedule> skipped;
+  std::string fingerprint;
+
+  /// Null if all are correct.
+  [[nodiscard]] const VerifiedSchedule* first_wrong() const;
+};
+
+/// Verifies every algorithm for every number of ranks and every root. Throws RequestError for a
+/// root that is no rank.
 [[nodiscard]] VerifyCollectiveResult verify_collective(const VerifyCollectiveRequest& request);
 
 }  // namespace lockstep::app

@@ -44,8 +44,9 @@ void verify_strategy_of(const Options& given) {
   request.on_progress = progress_line("verify", "fewer --steps take less");
   const VerifyStrategyResult result = verify_scenario(request);
   print(render(report_of(request, result), given.style));
-  const std::string refusal = result.refusal();
-  if (!refusal.empty()) throw Refusal(refusal);
+  if (const VerifiedLayout* wrong = result.first_wrong())
+    throw Refusal(fmt::format("{}: {}", wrong->name.empty() ? wrong->scenario.name : wrong->name,
+                              wrong->report.problem()));
 }
 
 void add_subject(const Command& command, const std::shared_ptr<Options>& given) {

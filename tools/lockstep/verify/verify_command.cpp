@@ -166,8 +166,9 @@ void verify_given(const Options& given) {
   request.device = device.get();
   request.on_progress = progress_line("verify", "fewer ranks or algorithms take less");
   const VerifyCollectiveResult result = verify_collective(request);
+  if (result.schedules.empty()) throw RequestError(nothing_to_verify(result.skipped));
   print(render(report_of(request, result), given.style));
-  if (const std::string refusal = result.refusal(); !refusal.empty()) throw Refusal(refusal);
+  if (const VerifiedSchedule* wrong = result.first_wrong()) throw Refusal(refusal_text(*wrong));
 }
 
 void add_subject(const Command& command, const std::shared_ptr<Options>& given) {

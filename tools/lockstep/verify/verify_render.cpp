@@ -145,9 +145,16 @@ std::string config_of(const VerifyCollectiveRequest& request,
   return config.dump();
 }
 
+std::string text_of(const SkippedSchedule& of) {
+  if (of.problem)
+    return fmt::format("{} {} ranks: {}", to_string(of.collective), of.ranks, of.problem->text());
+  return fmt::format("{} {} for {} ranks: too large to execute", to_string(of.collective), of.name,
+                     of.ranks);
+}
+
 /// The right ones and the wrong ones, counted; what the marks mean; what was left out.
 std::vector<std::string> footer_of(const std::vector<VerifiedSchedule>& outcomes,
-                                   const std::vector<std::string>& left_out) {
+                                   const std::vector<SkippedSchedule>& skipped) {
   const auto wrong =
       std::count_if(outcomes.begin(), outcomes.end(),
                     [](const VerifiedSchedule& each) { return !each.problem.empty(); });
@@ -157,10 +164,10 @@ std::vector<std::string> footer_of(const std::vector<VerifiedSchedule>& outcomes
     out.emplace_back(
         "* servers or switches reduce: ranks may move less than the minimum without them");
   constexpr std::size_t kShown = 12;
-  for (std::size_t i = 0; i < std::min(kShown, left_out.size()); ++i)
-    out.push_back("skipped: " + left_out[i]);
-  if (left_out.size() > kShown)
-    out.push_back(fmt::format("skipped: {} more", left_out.size() - kShown));
+  for (std::size_t i = 0; i < std::min(kShown, skipped.size()); ++i)
+    out.push_back("skipped: " + text_of(skipped[i]));
+  if (skipped.size() > kShown)
+    out.push_back(fmt::format("skipped: {} more", skipped.size() - kShown));
   return out;
 }
 
@@ -182,12 +189,25 @@ Report report_of(const VerifyCollectiveRequest& request, const VerifyCollectiveR
       out.sections.push_back({{std::string{to_string(collective)}}, {}});
     out.sections.back().rows.push_back(row_of(done.schedules[i]));
   }
-  out.footer = footer_of(done.schedules, done.left_out);
+  out.footer = footer_of(done.schedules, done.skipped);
   for (const ImportedSchedule& each : request.schedules)
     if (each.import.collective)
       for (const std::string& note : each.import.notes)
         out.footer.push_back(each.file + ": " + note);
   return out;
+}
+
+std::string nothing_to_verify(const std::vector<SkippedSchedule>& skipped) {
+  std::string out = "nothing to verify";
+  for (const SkippedSchedule& each : skipped) out += "\n  " + text_of(each);
+  return out;
+}
+
+std::string refusal_text(const VerifiedSchedule& wrong) {
+  std::string of =
+      fmt::format("{} {}, {} ranks", to_string(wrong.collective), wrong.name, wrong.contract.ranks);
+  if (has_root(wrong.collective)) of += fmt::format(", root {}", wrong.contract.root);
+  return fmt::format("{}: {}", of, wrong.problem);
 }
 
 }  // namespace lockstep::cli

@@ -8,5 +8,6 @@ int main() {
   request.algorithms = lockstep::parse_specs("ring", lockstep::Collective::all_reduce).specs;
   request.ranks = {4, 5};
   const lockstep::app::VerifyCollectiveResult result = verify_collective(request);
-  std::printf("%s%s\n", result.refusal().c_str(), result.fingerprint.c_str());
+  const lockstep::app::VerifiedSchedule* wrong = result.first_wrong();
+  std::printf("%s%s\n", wrong == nullptr ? "" : wrong->problem.c_str(), result.fingerprint.c_str());
 }
