@@ -8,6 +8,7 @@
 
 #include "strategies/calibration/calibration.hpp"
 #include "strategies/measure/validation/summary.hpp"
+#include "tools/app/validate/unmodeled_row.hpp"
 
 namespace lockstep::app {
 
@@ -57,7 +58,7 @@ struct CalibrateResult {
   Calibration calibration{};
   std::vector<FittedFigures> fitted{};
   std::vector<CalibrateResidual> residuals{};
-  std::vector<NotModeled> left_out{};
+  std::vector<UnmodeledRow> left_out{};
 };
 
 /// Throws ConfigError for invalid files, RequestError if they contain nothing to fit.

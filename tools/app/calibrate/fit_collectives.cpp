@@ -17,14 +17,14 @@ namespace {
 
 struct Points {
   std::vector<CostPoint> points{};
-  std::vector<NotModeled> left_out{};
+  std::vector<UnmodeledRow> left_out{};
 };
 
 /// What a table's points take on the links alone.
 Points points_of(const CollectiveTable& table) {
   Points out;
-  const auto leave_out = [&](const std::string& reason) {
-    out.left_out.push_back({table.origin.id, table.origin.id, reason});
+  const auto leave_out = [&](const std::exception& error) {
+    out.left_out.push_back(unmodeled(table.origin.id, table.origin.id, error));
   };
   try {
     for (const TablePoint& point : table_points(table, {})) {
@@ -32,13 +32,15 @@ Points points_of(const CollectiveTable& table) {
       out.points.push_back({table.origin.id, point.cost->first, point.cost->second,
                             (point.time - point.beside).seconds(), measured_seconds(table, point)});
     }
-    if (out.points.empty()) leave_out("no times of an algorithm that NCCL chooses");
+    if (out.points.empty())
+      out.left_out.push_back(
+          {table.origin.id, table.origin.id, UnmodeledReason::no_chosen_algorithm});
   } catch (const ConfigError& error) {
-    leave_out(reason_of(error));
+    leave_out(error);
   } catch (const RequestError& error) {
-    leave_out(reason_of(error));
+    leave_out(error);
   } catch (const Refusal& error) {
-    leave_out(reason_of(error));
+    leave_out(error);
   }
   return out;
 }

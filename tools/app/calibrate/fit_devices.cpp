@@ -194,8 +194,8 @@ void fit_devices(const std::vector<Measured>& rows, CalibrateResult& result) {
     if (const auto subject = subject_of(*table)) {
       subjects[*subject].push_back(table);
     } else {
-      result.left_out.push_back({table->origin.id, table->origin.id,
-                                 "only products and fused attention have figures to fit"});
+      result.left_out.push_back(
+          {table->origin.id, table->origin.id, UnmodeledReason::no_fitted_parameters});
     }
   }
   for (const auto& [subject, tables] : subjects) {
@@ -203,9 +203,9 @@ void fit_devices(const std::vector<Measured>& rows, CalibrateResult& result) {
     try {
       DeviceFit{subject, tables, result}.run();
     } catch (const ConfigError& error) {
-      result.left_out.push_back({id, id, reason_of(error)});
+      result.left_out.push_back(unmodeled(id, id, error));
     } catch (const RequestError& error) {
-      result.left_out.push_back({id, id, reason_of(error)});
+      result.left_out.push_back(unmodeled(id, id, error));
     }
   }
 }

@@ -1,8 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "strategies/measure/fit/least_squares.hpp"
 #include "strategies/measure/fit/split.hpp"
@@ -42,12 +42,11 @@ class StackFitting {
     request_.figures = &result.calibration;
   }
 
-  /// Why there is no fit; empty if there is one.
-  std::string run() {
+  /// Why there is no fit; none if there is one.
+  std::optional<UnmodeledRow> run() {
     const ErrorFigures before = errors();
     if (before.count < kFewestRuns)
-      return fmt::format("{} runs that can be modelled are too few to fit a stack to",
-                         before.count);
+      return UnmodeledRow{stack_, stack_, UnmodeledReason::few_runs, {}, {}, before.count};
     StackFit& fit = result_.calibration.stacks[stack_];
     const auto host = [&](double log) {
       fit.host_time = Duration::picoseconds(std::llround(std::exp(log) * 1e10) * 100);
@@ -60,24 +59,23 @@ class StackFitting {
     };
     slowdown(least_in(1, kMostSlowdown, kSections, slowdown));
     ErrorFigures after = errors();
-    if (const std::string reason = refusal(before, after, fit); !reason.empty()) {
+    if (const auto reason = refusal(before, after, fit)) {
       result_.calibration.stacks.erase(stack_);
-      return reason;
+      return UnmodeledRow{stack_, stack_, *reason};
     }
     result_.fitted.push_back({FittedStack{stack_, fit}, before, after});
-    return {};
+    return std::nullopt;
   }
 
  private:
   /// At the end of a range it stands in for something else that is missing.
-  static std::string refusal(const ErrorFigures& before, const ErrorFigures& after,
-                             const StackFit& fit) {
-    if (after.mean >= before.mean) return "no other host time or slowdown is better";
-    if (fit.host_time->seconds() > kNearEnd * kLongest)
-      return "its steps are too fast by more than a host time can explain";
+  static std::optional<UnmodeledReason> refusal(const ErrorFigures& before,
+                                                const ErrorFigures& after, const StackFit& fit) {
+    if (after.mean >= before.mean) return UnmodeledReason::no_better_fit;
+    if (fit.host_time->seconds() > kNearEnd * kLongest) return UnmodeledReason::host_time_at_limit;
     if (*fit.slowdown_while_communicating > kNearEnd * kMostSlowdown)
-      return "its steps are too fast by more than a slowdown during communication can explain";
-    return {};
+      return UnmodeledReason::slowdown_at_limit;
+    return std::nullopt;
   }
 
   [[nodiscard]] ErrorFigures errors() const {
@@ -102,16 +100,15 @@ void fit_steps(const std::vector<Measured>& rows, std::size_t runs, CalibrateRes
     if (run->origin.assumed.empty()) {
       by_stack[stack_of(*run, config_folder())].push_back(run);
     } else {
-      result.left_out.push_back(
-          {run->origin.id, run->group, "its source does not print all of it: nothing is fitted"});
+      result.left_out.push_back({run->origin.id, run->group, UnmodeledReason::assumed_fields});
     }
   }
   for (auto& [stack, of] : by_stack) {
     std::stable_sort(of.begin(), of.end(), [](const MeasuredRun* a, const MeasuredRun* b) {
       return *a->step_time < *b->step_time;
     });
-    std::string reason = StackFitting{stack, thinned(of, runs), result}.run();
-    if (!reason.empty()) result.left_out.push_back({stack, stack, std::move(reason)});
+    auto left_out = StackFitting{stack, thinned(of, runs), result}.run();
+    if (left_out) result.left_out.push_back(*std::move(left_out));
   }
 }
 

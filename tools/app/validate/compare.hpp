@@ -23,7 +23,10 @@ namespace lockstep::app {
 /// Simulates the points of a table with that model.
 [[nodiscard]] ValidateResult compare_points(const DeviceTable& table, const DeviceModel& model);
 
-/// The problems of an error on one line, without positions.
-[[nodiscard]] std::string reason_of(const std::exception& error);
+/// The problems of an error, without positions in files.
+[[nodiscard]] std::vector<RequestProblem> problems_of(const std::exception& error);
+/// A row left out for an error.
+[[nodiscard]] UnmodeledRow unmodeled(std::string id, std::string group,
+                                     const std::exception& error);
 
 }  // namespace lockstep::app

@@ -39,7 +39,7 @@ ValidateResult compared(const CollectiveTable& table, const ValidateRequest& req
 
 ValidateResult compare_collective(const CollectiveTable& table, const ValidateRequest& request) {
   const auto left_out = [&table](const std::exception& error) {
-    return ValidateResult{{}, {{table.origin.id, table.origin.id, reason_of(error)}}};
+    return ValidateResult{{}, {unmodeled(table.origin.id, table.origin.id, error)}};
   };
   try {
     return compared(table, request);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "sim/config/config_error.hpp"
 #include "sim/cost/roofline.hpp"
@@ -53,7 +54,7 @@ struct Point {
   ComparedQuantity quantity = ComparedQuantity::gemm_time;
   double measured = 0;
   double simulated = 0;
-  std::string reason{};
+  std::optional<UnmodeledReason> reason{};
 };
 
 double seconds_of(const CostModel& cost, const std::vector<Kernel>& kernels) {
@@ -69,29 +70,28 @@ std::string shape_of(const DevicePoint& point) {
 Point gemm(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
   const Kernel kernel = gemm_kernel(point, dtype_of(table));
   return {shape_of(point), ComparedQuantity::gemm_time, point.time->seconds(),
-          cost.time(kernel).seconds(), ""};
+          cost.time(kernel).seconds()};
 }
 
 Point limit(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
   if (point.m == 0)
-    return {"", ComparedQuantity::gemm_rate, 0, 0, "the shape that reached it is not printed"};
+    return {"", ComparedQuantity::gemm_rate, 0, 0, UnmodeledReason::shape_not_printed};
   const Kernel kernel = gemm_kernel(point, dtype_of(table));
   return {shape_of(point), ComparedQuantity::gemm_rate, point.rate->per_second(),
-          kernel.flops / cost.time(kernel).seconds(), ""};
+          kernel.flops / cost.time(kernel).seconds()};
 }
 
 Point attention(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
   return {fmt::format("seq{}", point.seq), ComparedQuantity::attention_time, point.time->seconds(),
-          seconds_of(cost, attention_kernels(table, point, dtype_of(table))), ""};
+          seconds_of(cost, attention_kernels(table, point, dtype_of(table)))};
 }
 
 Point memory(const DevicePoint& point, const CostModel& cost) {
   const auto bytes = static_cast<double>(kCopied.count());
   if (point.op != "device-to-device copy")
-    return {point.op, ComparedQuantity::memory_rate, 0, 0,
-            "the link to the host is no figure of a device"};
+    return {point.op, ComparedQuantity::memory_rate, 0, 0, UnmodeledReason::host_link};
   return {point.op, ComparedQuantity::memory_rate, point.bandwidth->bytes_per_second(),
-          bytes / cost.time(copy_kernel(kCopied)).seconds(), ""};
+          bytes / cost.time(copy_kernel(kCopied)).seconds()};
 }
 
 /// The host issues while the device computes: the slower of both sets the pace.
@@ -100,7 +100,7 @@ Point launch(const DeviceTable& table, const DevicePoint& point, const CostModel
   square.n = square.k = point.m;
   const Kernel kernel = gemm_kernel(square, dtype_of(table));
   return {fmt::format("m{}", point.m), ComparedQuantity::launch_time, point.time->seconds(),
-          std::max(cost.host_time(kernel), cost.time(kernel)).seconds(), ""};
+          std::max(cost.host_time(kernel), cost.time(kernel)).seconds()};
 }
 
 Point compared(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
@@ -120,15 +120,14 @@ Point compared(const DeviceTable& table, const DevicePoint& point, const CostMod
   }
   return {fmt::format("ulysses{}-ring{}-{}{}", point.ulysses, point.ring, point.ring_layout,
                       point.packed ? "-packed" : ""),
-          ComparedQuantity::attention_time, 0, 0,
-          "one attention over several GPUs is no training step"};
+          ComparedQuantity::attention_time, 0, 0, UnmodeledReason::attention_over_gpus};
 }
 
 void add(const DeviceTable& table, const Point& point, ValidateResult& out) {
   const std::string& name = table.origin.id;
   const std::string id = point.id.empty() ? name : name + "/" + point.id;
-  if (!point.reason.empty()) {
-    out.left_out.push_back({id, name, point.reason});
+  if (point.reason) {
+    out.left_out.push_back({id, name, *point.reason});
     return;
   }
   Comparison row;
@@ -155,9 +154,9 @@ ValidateResult compare_device(const DeviceTable& table, const ValidateRequest& r
     const Device device = find_device(table.origin.id, table.gpu);
     return compare_points(table, table_model(table, device, calibration_of(request)));
   } catch (const ConfigError& error) {
-    return {{}, {{table.origin.id, table.origin.id, reason_of(error)}}};
+    return {{}, {unmodeled(table.origin.id, table.origin.id, error)}};
   } catch (const RequestError& error) {
-    return {{}, {{table.origin.id, table.origin.id, reason_of(error)}}};
+    return {{}, {unmodeled(table.origin.id, table.origin.id, error)}};
   }
 }
 

@@ -106,11 +106,12 @@ class Rows {
     if (simulated)
       add(quantity, measured->seconds(), simulated->seconds(), scenario);
     else
-      leave_out(fmt::format("{}: no such layer in its program", to_string(quantity)));
+      answer.left_out.push_back(
+          {run_.origin.id, run_.group, UnmodeledReason::missing_layer, {}, quantity});
   }
 
-  void leave_out(std::string reason) {
-    answer.left_out.push_back({run_.origin.id, run_.group, std::move(reason)});
+  void leave_out(const std::exception& error) {
+    answer.left_out.push_back(unmodeled(run_.origin.id, run_.group, error));
   }
 
   ValidateResult answer{};
@@ -141,16 +142,18 @@ void add_rows(const MeasuredRun& run, const ValidateRequest& request, Rows& rows
 
 }  // namespace
 
-std::string reason_of(const std::exception& error) {
-  std::string out;
-  if (const auto* config = dynamic_cast<const ConfigError*>(&error)) {
-    for (const Problem& problem : config->problems())
-      out += (out.empty() ? "" : "; ") + (problem.pointer.empty() ? "" : problem.pointer + ": ") +
-             problem.message;
-    return out;
-  }
-  for (const char* c = error.what(); *c != '\0'; ++c) out += *c == '\n' ? ' ' : *c;
+std::vector<RequestProblem> problems_of(const std::exception& error) {
+  if (const auto* request = dynamic_cast<const RequestError*>(&error)) return request->problems();
+  const auto* config = dynamic_cast<const ConfigError*>(&error);
+  if (config == nullptr) return {{"", error.what()}};
+  std::vector<RequestProblem> out;
+  for (const Problem& problem : config->problems())
+    out.push_back({problem.pointer, problem.message});
   return out;
+}
+
+UnmodeledRow unmodeled(std::string id, std::string group, const std::exception& error) {
+  return {std::move(id), std::move(group), UnmodeledReason::error, problems_of(error)};
 }
 
 ValidateResult compare_run(const MeasuredRun& run, const ValidateRequest& request) {
@@ -159,11 +162,11 @@ ValidateResult compare_run(const MeasuredRun& run, const ValidateRequest& reques
   try {
     add_rows(run, request, rows);
   } catch (const ConfigError& error) {
-    rows.leave_out(reason_of(error));
+    rows.leave_out(error);
   } catch (const ProgramStuck& error) {
-    rows.leave_out(reason_of(error));
+    rows.leave_out(error);
   } catch (const TrainingStepTooLarge& error) {
-    rows.leave_out(reason_of(error));
+    rows.leave_out(error);
   }
   return std::move(rows.answer);
 }

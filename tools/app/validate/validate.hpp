@@ -9,6 +9,7 @@
 #include "strategies/measure/validation/comparison.hpp"
 #include "strategies/measure/validation/measured.hpp"
 #include "tools/app/progress.hpp"
+#include "tools/app/validate/unmodeled_row.hpp"
 
 namespace lockstep::app {
 
@@ -30,8 +31,8 @@ struct ValidateRequest {
 
 /// Result of a validation.
 struct ValidateResult {
-  std::vector<Comparison> rows{};      // in file order
-  std::vector<NotModeled> left_out{};  // the same
+  std::vector<Comparison> rows{};        // in file order
+  std::vector<UnmodeledRow> left_out{};  // the same
 };
 
 /// Simulates every run and every point of the tables, in parallel. Throws ConfigError for invalid

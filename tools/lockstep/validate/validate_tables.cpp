@@ -236,14 +236,58 @@ Report ranking_report(const ValidationSummary& summary) {
   return out;
 }
 
-Report left_out_report(const std::vector<NotModeled>& left_out) {
+namespace {
+
+/// On one line: "/cluster/nodes: ..." for each problem.
+std::string problems_text(const std::vector<RequestProblem>& problems) {
+  std::string out;
+  for (const RequestProblem& problem : problems)
+    out += (out.empty() ? "" : "; ") + (problem.place.empty() ? "" : problem.place + ": ") +
+           problem.message;
+  std::replace(out.begin(), out.end(), '\n', ' ');
+  return out;
+}
+
+std::string reason_text(const UnmodeledRow& of) {
+  switch (of.reason) {
+    case UnmodeledReason::error:
+      break;
+    case UnmodeledReason::missing_layer:
+      return fmt::format("{}: no such layer in its program", to_string(of.quantity.value()));
+    case UnmodeledReason::shape_not_printed:
+      return "the shape that reached it is not printed";
+    case UnmodeledReason::host_link:
+      return "the link to the host is no figure of a device";
+    case UnmodeledReason::attention_over_gpus:
+      return "one attention over several GPUs is no training step";
+    case UnmodeledReason::no_chosen_algorithm:
+      return "no times of an algorithm that NCCL chooses";
+    case UnmodeledReason::no_fitted_parameters:
+      return "only products and fused attention have figures to fit";
+    case UnmodeledReason::assumed_fields:
+      return "its source does not print all of it: nothing is fitted";
+    case UnmodeledReason::few_runs:
+      return fmt::format("{} runs that can be modelled are too few to fit a stack to", of.runs);
+    case UnmodeledReason::no_better_fit:
+      return "no other host time or slowdown is better";
+    case UnmodeledReason::host_time_at_limit:
+      return "its steps are too fast by more than a host time can explain";
+    case UnmodeledReason::slowdown_at_limit:
+      return "its steps are too fast by more than a slowdown during communication can explain";
+  }
+  return problems_text(of.problems);
+}
+
+}  // namespace
+
+Report left_out_report(const std::vector<UnmodeledRow>& left_out) {
   Report out;
   out.columns = {
       {"id", "row", "", true}, {"group", "group", "", true}, {"reason", "reason", "", true}};
   out.left_out_first = {"group"};
   Section section;
-  for (const NotModeled& each : left_out)
-    section.rows.push_back({text(each.id), text(each.group), text(each.reason)});
+  for (const UnmodeledRow& each : left_out)
+    section.rows.push_back({text(each.id), text(each.group), text(reason_text(each))});
   out.sections.push_back(std::move(section));
   return out;
 }

@@ -18,6 +18,6 @@ namespace lockstep::cli {
 [[nodiscard]] Report ranking_report(const ValidationSummary& summary);
 /// Coverage of prediction intervals from the other groups per group; the mean over groups last.
 [[nodiscard]] Report coverage_report(const std::vector<GroupCoverage>& coverage);
-[[nodiscard]] Report left_out_report(const std::vector<NotModeled>& left_out);
+[[nodiscard]] Report left_out_report(const std::vector<UnmodeledRow>& left_out);
 
 }  // namespace lockstep::cli
