@@ -78,8 +78,7 @@ void PlanSetting::add_stack(const Scenario& scenario, const Calibration& calibra
   costs_.emplace(scenario.stack, cost_model(device, scenario.stack, scenario.sustained,
                                             config_folder(), &calibration, ranks()));
   TrainingStepRequest request;
-  SimulationOptions options = simulation_options(request, scenario);
-  options.costs = calibration.collectives;
+  SimulationOptions options = simulation_options(request, scenario, calibration.collectives);
   tunings_.emplace(scenario.stack, load_nccl_tuning(options.nccl_tuning, options.costs));
   options_.emplace(scenario.stack, std::move(options));
   profiles_.emplace(scenario.stack, std::make_shared<ProfileCache>());

@@ -8,7 +8,7 @@
 #include "strategies/models/count/count.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
-#include "tools/app/step/prepared_step.hpp"
+#include "tools/app/step/requested_scenario.hpp"
 #include "tools/app/step/run_step.hpp"
 
 namespace lockstep::app {

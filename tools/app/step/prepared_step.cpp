@@ -2,18 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <utility>
 
 #include "strategies/measure/machine/machine_cost.hpp"
 #include "strategies/measure/machine/machine_links.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
-#include "tools/app/errors.hpp"
 #include "tools/app/inputs/calibration_of.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
-#include "tools/app/step/memory_changes.hpp"
 #include "tools/app/step/metrics/step_confidence.hpp"
 #include "tools/app/step/rank_speeds.hpp"
+#include "tools/app/step/requested_scenario.hpp"
 
 namespace lockstep::app {
 
@@ -51,54 +50,15 @@ MachineLinkUse apply_machine(const MeasuredMachine& machine, ScenarioCluster& of
   return std::move(linked.links);
 }
 
-/// The fabric of a named cluster, or the NICs of one that is given by parameters.
-/// The scenario's `cluster`; null if it is no object.
-const JsonObject* cluster_members(const Scenario& scenario) {
-  const auto* root = scenario.resolved.get_if<JsonObject>();
-  const JsonValue* cluster = root != nullptr ? find_member(*root, "cluster") : nullptr;
-  return cluster != nullptr ? cluster->get_if<JsonObject>() : nullptr;
-}
-
-std::string nic_override(const TrainingStepRequest& request,
-                         const std::vector<std::string>& overrides, Rate nic) {
-  const Scenario plain = requested_scenario(request, overrides);
-  const JsonObject* members = cluster_members(plain);
-  const bool named = members != nullptr && find_member(*members, "file") != nullptr;
-  if (named)
-    return fmt::format("cluster.fabric.link.bandwidth=\"{:.0f} B/s\"", nic.bytes_per_second());
-  return fmt::format("cluster.nic_gbps={}", nic.bytes_per_second() / 125e6);
-}
-
-Scenario scenario_of(const TrainingStepRequest& request) {
-  std::vector<std::string> overrides = request.overrides;
-  if (request.nic) overrides.push_back(nic_override(request, overrides, *request.nic));
-  Scenario out = requested_scenario(request, overrides);
-  (void)rank_speeds(request.speeds, request.simulation.speeds, out.parallel.ranks());
-  if (out.seed != kDefaultSeed)
-    out.notes.push_back({"seed", "nothing of a simulated step is drawn at random"});
-  const JsonObject* cluster = cluster_members(out);
-  for (const std::string_view key : kCostKeys)
-    if (cluster != nullptr && find_member(*cluster, key) != nullptr)
-      out.notes.push_back({fmt::format("cluster.{}", key), "plan alone counts money and energy"});
-  return out;
-}
-
 }  // namespace
 
-Scenario requested_scenario(const TrainingStepRequest& request,
-                            const std::vector<std::string>& overrides) {
-  if (request.document)
-    return read_scenario(*request.document, request.file, overrides, config_folder());
-  return load_scenario(request.file, overrides, config_folder());
-}
-
-SimulationOptions simulation_options(const TrainingStepRequest& request, const Scenario& scenario) {
+SimulationOptions simulation_options(const TrainingStepRequest& request, const Scenario& scenario,
+                                     std::vector<NcclCost> costs) {
   const Cluster& cluster = scenario.cluster.cluster;
   SimulationOptions options = request.simulation;
   options.speeds =
       rank_speeds(request.speeds, request.simulation.speeds, scenario.parallel.ranks());
-  if (!machine_of(request.calibration))
-    options.costs = calibration_of(request.calibration).collectives;
+  options.costs = std::move(costs);
   options.nccl_tuning = nccl_tuning_of(scenario.stack, config_folder());
   options.host_link = host_link(cluster);
   const Device host = load_device(config_folder() + "/devices/" + kHostDevice + ".json");
@@ -117,7 +77,7 @@ SimulationOptions simulation_options(const TrainingStepRequest& request, const S
 }
 
 PreparedTrainingStep prepare_step(const TrainingStepRequest& request) {
-  PreparedTrainingStep out{scenario_of(request)};
+  PreparedTrainingStep out{requested_scenario(request)};
   Scenario& scenario = out.scenario;
   const auto machine = machine_of(request.calibration);
   if (machine) out.machine_links = apply_machine(*machine, scenario.cluster);
@@ -130,6 +90,7 @@ PreparedTrainingStep prepare_step(const TrainingStepRequest& request) {
                  ? cost_of(*machine, device, scenario.stack)
                  : cost_model(device, scenario.stack, scenario.sustained, config_folder(), &fitted,
                               scenario.parallel.ranks());
+  out.options = simulation_options(request, scenario, fitted.collectives);
   out.program = std::make_shared<const Program>(
       build_program(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node()));
   out.roles = unroll(*out.program);
@@ -137,41 +98,6 @@ PreparedTrainingStep prepare_step(const TrainingStepRequest& request) {
   if (device.memory) out.capacity = device.memory->size;
   out.margin = peak_memory_margin();
   return out;
-}
-
-void check_memory(const TrainingStepRequest& request, const PreparedTrainingStep& prepared) {
-  if (prepared.fits() || request.ignore_memory || prepared.scenario.ignore_memory) return;
-  RankMemory memory = worst_memory_in_order(prepared.roles, prepared.capacity);
-  memory.margin = prepared.margin;
-  check_memory(request, prepared.scenario, memory);
-}
-
-void check_memory(const TrainingStepRequest& request, const Scenario& scenario,
-                  const RankMemory& memory) {
-  if (memory.fits() || request.ignore_memory || scenario.ignore_memory) return;
-  throw DoesNotFit(memory_shortfall(request, scenario, memory));
-}
-
-SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
-                                    const PreparedTrainingStep& prepared,
-                                    const ParallelConfig& parallel,
-                                    const std::shared_ptr<const Program>& program,
-                                    const RolePrograms& roles) {
-  const Scenario& scenario = prepared.scenario;
-  try {
-    return simulate(program, roles, parallel, scenario.cluster.cluster, scenario.cluster.device,
-                    *prepared.cost, simulation_options(request, scenario));
-  } catch (const ProgramStuck& stuck) {
-    throw Refusal(stuck.what());
-  } catch (const TrainingStepTooLarge& large) {
-    throw Refusal(large.what());
-  }
-}
-
-SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
-                                    const PreparedTrainingStep& prepared) {
-  return simulate_step(request, prepared, prepared.scenario.parallel, prepared.program,
-                       prepared.roles);
 }
 
 }  // namespace lockstep::app

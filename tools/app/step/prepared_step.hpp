@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "sim/cost/cost_model.hpp"
@@ -13,12 +12,14 @@
 
 namespace lockstep::app {
 
-/// A scenario ready to be simulated.
+/// A scenario ready to be simulated: all that follows from a request, so that later phases do not
+/// go back to it.
 struct PreparedTrainingStep {
   Scenario scenario;
   std::optional<MachineLinkUse> machine_links{};  // as in TrainingStepResult
   LinkEffects link_changes{};                     // the same
   std::unique_ptr<CostModel> cost{};
+  SimulationOptions options{};
   std::shared_ptr<const Program> program{};
   RolePrograms roles{};  // of the program
   // Before the simulation, with operations in the order of their launch:
@@ -33,29 +34,10 @@ struct PreparedTrainingStep {
 /// ConfigError, RequestError, Refusal.
 [[nodiscard]] PreparedTrainingStep prepare_step(const TrainingStepRequest& request);
 
-/// The scenario of a request with these overrides instead of its own, from its file or document.
-[[nodiscard]] Scenario requested_scenario(const TrainingStepRequest& request,
-                                          const std::vector<std::string>& overrides);
-
 /// The options of a simulation that follow from the scenario: NCCL's version, the host's memory and
-/// its link, next to those of the request.
+/// its link, next to those of the request and `costs`, which override the shipped ones.
 [[nodiscard]] SimulationOptions simulation_options(const TrainingStepRequest& request,
-                                                   const Scenario& scenario);
-
-/// Throws DoesNotFit if a GPU has too little memory, unless the request or the scenario ignores
-/// memory.
-void check_memory(const TrainingStepRequest& request, const PreparedTrainingStep& prepared);
-void check_memory(const TrainingStepRequest& request, const Scenario& scenario,
-                  const RankMemory& memory);
-
-/// Throws Refusal for a deadlock and for steps that are too large.
-[[nodiscard]] SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
-                                                  const PreparedTrainingStep& prepared);
-/// The same for another program of the same scenario.
-[[nodiscard]] SimulatedTrainingStep simulate_step(const TrainingStepRequest& request,
-                                                  const PreparedTrainingStep& prepared,
-                                                  const ParallelConfig& parallel,
-                                                  const std::shared_ptr<const Program>& program,
-                                                  const RolePrograms& roles);
+                                                   const Scenario& scenario,
+                                                   std::vector<NcclCost> costs);
 
 }  // namespace lockstep::app

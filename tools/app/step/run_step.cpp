@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "sim/trace/summary_mean.hpp"
-#include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
-#include "tools/app/inputs/config_folder.hpp"
+#include "tools/app/step/memory_check.hpp"
 #include "tools/app/step/metrics/step_confidence.hpp"
 #include "tools/app/step/prepared_step.hpp"
+#include "tools/app/step/simulate_step.hpp"
 #include "tools/app/step/trace_file.hpp"
 
 namespace lockstep::app {
@@ -32,8 +32,7 @@ std::vector<Bytes> mean_bytes(const std::vector<Bytes>& plain, const std::vector
 }
 
 /// The step; of parameter averaging the mean of `average_every`, of which only the last averages.
-Reported reported(const TrainingStepRequest& request, const PreparedTrainingStep& prepared,
-                  const SimulatedTrainingStep& step) {
+Reported reported(const PreparedTrainingStep& prepared, const SimulatedTrainingStep& step) {
   Reported out{summarise(step.timeline), step.timeline.link_bytes, {}};
   const ParallelConfig& parallel = prepared.scenario.parallel;
   const std::int64_t every = parallel.average_every;
@@ -43,8 +42,7 @@ Reported reported(const TrainingStepRequest& request, const PreparedTrainingStep
   plain.averages = false;
   const auto program = std::make_shared<const Program>(build_program(
       prepared.scenario.model, plain, prepared.scenario.cluster.cluster.gpus_per_node()));
-  const SimulatedTrainingStep without =
-      simulate_step(request, prepared, plain, program, unroll(*program));
+  const SimulatedTrainingStep without = simulate_step(prepared, plain, program, unroll(*program));
   const TrainingStepSummary summary = summarise(without.timeline);
   out.averaging = AveragingSteps{every, out.summary.step, summary.step};
   out.summary = mean_summary(summary, out.summary, every);
@@ -67,14 +65,8 @@ std::optional<TrainingStepBaseline> baseline_of(const TrainingStepRequest& reque
   plain.nic.reset();
   plain.trace.clear();
   const PreparedTrainingStep prepared = prepare_step(plain);
-  const SimulatedTrainingStep step = simulate_step(plain, prepared);
-  return TrainingStepBaseline{reported(plain, prepared, step).summary.step};
-}
-
-RankMemory memory_of(const PreparedTrainingStep& prepared, const SimulatedTrainingStep& step) {
-  RankMemory out = worst_memory(step.timeline, prepared.capacity);
-  out.margin = prepared.margin;
-  return out;
+  const SimulatedTrainingStep step = simulate_step(prepared);
+  return TrainingStepBaseline{reported(prepared, step).summary.step};
 }
 
 }  // namespace
@@ -87,12 +79,11 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
   check_memory(request, prepared);
   progress.step();
   request.begin("simulating the step");
-  SimulatedTrainingStep step = simulate_step(request, prepared);
+  SimulatedTrainingStep step = simulate_step(prepared);
   progress.step();
   request.begin("summarizing the step");
-  RankMemory memory = memory_of(prepared, step);
-  check_memory(request, prepared.scenario, memory);
-  Reported reported_step = reported(request, prepared, step);
+  RankMemory memory = checked_memory(request, prepared, step);
+  Reported reported_step = reported(prepared, step);
   const Duration time = reported_step.summary.step;
   if (!request.trace.empty()) {
     request.begin("writing the trace");
@@ -109,7 +100,7 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
       .memory = std::move(memory),
       .links = busiest_links(reported_step.link_bytes, time, cluster, kLinksShown),
       .link_changes = std::move(prepared.link_changes),
-      .nccl = nccl_tuning_of(scenario.stack, config_folder()).stem().string(),
+      .nccl = prepared.options.nccl_tuning.stem().string(),
       .confidence = run_confidence(scenario, time),
       .machine_links = std::move(prepared.machine_links),
       .averaging = reported_step.averaging};

@@ -12,8 +12,10 @@
 #include "tools/app/errors.hpp"
 #include "tools/app/parallel.hpp"
 #include "tools/app/progress.hpp"
+#include "tools/app/step/memory_check.hpp"
 #include "tools/app/step/prepared_step.hpp"
 #include "tools/app/step/run_step.hpp"
+#include "tools/app/step/simulate_step.hpp"
 
 namespace lockstep::app {
 
@@ -164,7 +166,6 @@ TrainingStepRequest request_with(const TrainingStepRequest& request, const Layou
 /// A change that may be simulated.
 struct Trial {
   LayoutChange change;
-  TrainingStepRequest request;
   PreparedTrainingStep prepared;
 };
 
@@ -185,13 +186,12 @@ std::vector<Trial> trials(const TrainingStepRequest& request,
   std::size_t accounts = 0;
   for (const LayoutChange& change : changes) {
     if (trials.size() == request.suggestions || accounts == 2 * request.suggestions) break;
-    TrainingStepRequest changed = request_with(request, change);
-    auto prepared = prepared_or_none(changed);
+    auto prepared = prepared_or_none(request_with(request, change));
     if (!prepared) continue;
     ++accounts;
     if (prepared->fits()) {
       prepared->roles = {};  // they take much memory: unrolled again for the simulation
-      trials.push_back({change, std::move(changed), *std::move(prepared)});
+      trials.push_back({change, *std::move(prepared)});
     } else {
       ++out.no_memory;
     }
@@ -203,11 +203,9 @@ std::vector<Trial> trials(const TrainingStepRequest& request,
 std::optional<Suggestion> simulated_change(const Trial& trial, Fidelity fidelity) {
   try {
     const PreparedTrainingStep& prepared = trial.prepared;
-    const SimulatedTrainingStep step =
-        simulate_step(trial.request, prepared, prepared.scenario.parallel, prepared.program,
-                      unroll(*prepared.program));
-    RankMemory memory = worst_memory(step.timeline, prepared.capacity);
-    memory.margin = prepared.margin;
+    const SimulatedTrainingStep step = simulate_step(prepared, prepared.scenario.parallel,
+                                                     prepared.program, unroll(*prepared.program));
+    const RankMemory memory = memory_of(prepared, step);
     if (step.fidelity != fidelity || !memory.fits()) return std::nullopt;
     return Suggestion{trial.change, step.timeline.end.since_start(), memory.needed(), memory.fit()};
   } catch (const Refusal&) {
