@@ -105,6 +105,7 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
       .machine_links = std::move(prepared.machine_links),
       .averaging = reported_step.averaging};
   out.baseline = baseline_of(request, out.step.fidelity);
+  out.fidelity_check = check_fidelity(request, scenario, out.step.fidelity);
   out.limits = limits_of(out.summary);
   out.facts = cluster_facts(cluster);
   out.suggestions = suggestions_for(request, out);

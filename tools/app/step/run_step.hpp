@@ -12,6 +12,7 @@
 #include "strategies/step/simulate.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/progress.hpp"
+#include "tools/app/step/fidelity_check.hpp"
 #include "tools/app/step/metrics/cluster_facts.hpp"
 #include "tools/app/step/metrics/link_use.hpp"
 #include "tools/app/step/metrics/rank_memory.hpp"
@@ -78,6 +79,7 @@ struct TrainingStepResult {
   std::vector<LinkUse> links{};
   LinkEffects link_changes{};
   std::optional<TrainingStepBaseline> baseline{};  // if GPU speeds, links or NICs are modified
+  std::optional<FidelityCheck> fidelity_check{};   // if representatives were simulated unasked
   std::vector<TrainingStepLimit> limits{};
   TrainingStepSuggestions suggestions{};
   ClusterFacts facts{};

@@ -238,11 +238,11 @@ class CollectiveDrawing {
     const std::string what = busbw_ ? "bus bandwidth" : "time";
     const std::string by =
         has_one_size() ? " at " + to_string(report_.sizes[order_[0]]) : " by message size";
-    out.title = fmt::format("{}: {}{}, {}", collective_names(), what, by,
-                            data_.against != nullptr ? "simulated and measured"
-                            : report_.candidates.size() > 1
-                                ? fmt::format("{} algorithms", algorithm_count())
-                                : report_.candidates[0].text());
+    out.title =
+        fmt::format("{}: {}{}, {}", collective_names(), what, by,
+                    data_.against != nullptr ? "simulated and measured"
+                    : algorithm_count() > 1  ? fmt::format("{} algorithms", algorithm_count())
+                                             : report_.candidates[0].text());
     out.details.push_back(setup_text_with_ranks(report_.setup->names()));
     if (std::string fastest = fastest_line(); !fastest.empty()) out.details.push_back(fastest);
     return out;

@@ -32,6 +32,8 @@ Json maybe(const std::optional<double>& number) {
 /// What ran: the scenario with every default, which may be fed back, and how it was simulated.
 Json config_of(const RunOptions& options, const Scenario& scenario) {
   Json config = Json::parse(json_text(scenario.resolved));
+  // It describes the scenario without changes.
+  if (!changes_of(options).empty()) config.erase("summary");
   config["run"] = {
       {"file", options.step.file},
       {"set", options.step.overrides},
@@ -318,6 +320,14 @@ std::string text_of(const Json& json) {
 
 constexpr const char* kSchema = "lockstep.run/2";
 
+Json fidelity_json(const std::optional<FidelityCheck>& check) {
+  if (!check) return nullptr;
+  return {{"ranks", check->ranks},
+          {"representatives_step_time_s", check->representatives.seconds()},
+          {"all_step_time_s", check->all.seconds()},
+          {"relative_error", check->relative_error()}};
+}
+
 }  // namespace
 
 /// Folded or not, that of all ranks is the same.
@@ -357,6 +367,7 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   out["stack"] = stack_json(result.scenario);
   out["model"] = model_of(result.scenario.model);
   out["fidelity"] = result.step.fidelity == Fidelity::all_ranks ? "all" : "representatives";
+  out["fidelity_check"] = fidelity_json(result.fidelity_check);
   out["fold"] = fold_of(options, result);
   add_throughput(result.throughput, out);
   out["baseline_step_time_s"] =

@@ -93,6 +93,11 @@ std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepR
   if (!scenario.sustained) out.push_back(stack_words(scenario));
   if (scenario.parallel.ranks() > 1) out.push_back(overlap_words(scenario));
   out.push_back(fmt::format("{}, network {}", how_simulated(result.step), options.network));
+  if (result.fidelity_check)
+    out.push_back(text_of(*result.fidelity_check, scenario.parallel.ranks()));
+  else if (result.step.fidelity == Fidelity::representatives && options.fidelity == "auto")
+    out.push_back(
+        "error of representatives: not known; all ranks cannot be simulated for comparison");
   if (result.machine_links) out.push_back("links between GPUs: " + text_of(*result.machine_links));
   for (std::string& line : lines_of(result.link_changes, scenario.cluster.cluster))
     out.push_back(std::move(line));

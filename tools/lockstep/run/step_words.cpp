@@ -58,6 +58,14 @@ std::string how_simulated(const SimulatedTrainingStep& step) {
                      step.classes.size(), step.classes.size() == 1 ? "" : "es");
 }
 
+std::string text_of(const FidelityCheck& check, int ranks) {
+  return fmt::format("error of representatives: {:+.2f} % on {} ranks ({}, all ranks {})",
+                     100 * check.relative_error(),
+                     check.ranks == ranks ? fmt::format("the unchanged {}", ranks)
+                                          : fmt::format("{} of {}", check.ranks, ranks),
+                     to_string(check.representatives), to_string(check.all));
+}
+
 std::string text_of(const MachineLinkUse& links) {
   const std::string unchanged = "as the cluster has them: ";
   switch (links.kind) {

@@ -71,6 +71,16 @@ TEST_CASE("the curves of a collective are the numbers of its table") {
   }
 }
 
+TEST_CASE("a figure of several collectives names them and what all of them use") {
+  const NewFigure figure(".svg");
+  (void)output_of(
+      "lockstep collective all_reduce,all_gather --cluster star --ranks 8 --algorithm ring "
+      "--size 64K,1M --plot " +
+      figure.path());
+  const std::string text = text_of(figure.path());
+  CHECK(contains(text, ">all_reduce, all_gather: time by message size, ring<"));
+}
+
 TEST_CASE("a single size is drawn as bars with the bound as a line") {
   const NewFigure figure(".svg");
   (void)output_of(kRing + "--sizes 1M --plot " + figure.path());

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tests/tools/new_file.hpp"
 #include "tests/tools/run_command.hpp"
@@ -43,6 +44,9 @@ TEST_CASE("a scenario's summary is not printed over changed values") {
   CHECK_FALSE(
       contains(output_of("lockstep run mlp-two-gpus --set parallel.micro_batch=1024"), summary));
   CHECK_FALSE(contains(output_of("lockstep run mlp-two-gpus --gpu-speed all=0.9"), summary));
+  // The resolved scenario runs again: what it says of itself is true of it.
+  CHECK(run("mlp-two-gpus")["config"]["summary"] == summary);
+  CHECK_FALSE(run("mlp-two-gpus --set parallel.micro_batch=1024")["config"].contains("summary"));
 }
 
 TEST_CASE("a layout that does not fit is printed in every format for programs") {
@@ -117,6 +121,30 @@ TEST_CASE("a straggler is compared at its own fidelity") {
   const std::string fidelity = slow["fidelity"];
   const Json plain = run("llama3-70b-dgx-h100 --fidelity " + fidelity);
   CHECK(slow["baseline_step_time_s"] == plain["step_time_s"]);
+}
+
+// The step is simulated again both ways; the numbers are those of runs that ask for either.
+TEST_CASE("representatives that nobody asked for come with their error") {
+  const std::string straggler = "llama3-70b-dgx-h100 --set-rank 17 compute=0.9";
+  const Json same = run(straggler)["fidelity_check"];
+  CHECK(same["ranks"] == 64);
+  CHECK(same["all_step_time_s"] == run("llama3-70b-dgx-h100 --fidelity all")["step_time_s"]);
+  CHECK(same["representatives_step_time_s"] ==
+        run("llama3-70b-dgx-h100 --fidelity representatives")["step_time_s"]);
+  CHECK(contains(output_of("lockstep run --suggest 0 " + straggler),
+                 "error of representatives: +0.28 % on the unchanged 64 ranks ("));
+  CHECK(run(straggler + " --fidelity representatives")["fidelity_check"].is_null());
+  CHECK(run("llama3-70b-dgx-h100")["fidelity_check"].is_null());
+  const auto sized = [](int nodes) {
+    return fmt::format(
+        "llama3-70b-dgx-h100 --set cluster.nodes={} --set parallel.dp={} --set "
+        "parallel.global_batch={}",
+        nodes, nodes / 4, 8 * nodes);
+  };
+  // 2,048 GPUs: a quarter of the replicas, with 32 microbatches each as before.
+  const Json fewer = run(sized(256))["fidelity_check"];
+  CHECK(fewer["ranks"] == 512);
+  CHECK(fewer["all_step_time_s"] == run(sized(64) + " --fidelity all")["step_time_s"]);
 }
 
 TEST_CASE("a trace leaves the result as it is") {
