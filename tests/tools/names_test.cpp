@@ -3,10 +3,34 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/tools/new_file.hpp"
 #include "tests/tools/run_command.hpp"
 
 /// Short names of devices, models, clusters and scenarios on the command line and in files.
 namespace lockstep {
+
+// Llama 2 7B: 6,738,415,616 parameters, model card of meta-llama/Llama-2-7b-hf.
+TEST_CASE("list models prints the card of a config.json of Hugging Face") {
+  const NewFile file;
+  std::ofstream(file.path() + ".json")
+      << R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 11008,
+             "num_hidden_layers": 32, "num_attention_heads": 32, "vocab_size": 32000,
+             "max_position_embeddings": 4096})";
+  const std::string command = "lockstep list models " + file.path() + ".json";
+  const auto rows = rows_of(command);
+  const std::string text = output_of(command);
+  std::filesystem::remove(file.path() + ".json");
+  const auto value = [&rows](const std::string& parameter) {
+    for (const auto& row : rows)
+      if (row["parameter"] == parameter) return row["value"];
+    return nlohmann::ordered_json{};
+  };
+  CHECK(value("parameters") == 6'738'415'616);
+  CHECK(value("hidden") == "4096");
+  CHECK(value("gated_mlp") == "true");
+  CHECK(contains(text, "6.738 B"));
+  CHECK(contains(run_command("lockstep list models no/such.json").err, "no such file"));
+}
 
 TEST_CASE("a short name gives the result of the long one") {
   const auto resolved = [](const std::string& command, const std::string& key) {
@@ -32,7 +56,10 @@ TEST_CASE("list prints the card of one entry, with units, sources and what is co
   CHECK(value_of("devices h100", "id") == "h100-sxm5-80gb");
   CHECK(value_of("devices h100", "memory.bandwidth") == "3.35 TB/s");  // as in its file
   CHECK(value_of("devices h100", "peer_links (all)") == "450 GB/s in each direction");  // 18 x 25
-  CHECK(value_of("models llama-3-70b", "parameters") == "70.55 B");  // as its model card rounds
+  // Exact in data: safetensors index of meta-llama/Meta-Llama-3-70B.
+  CHECK(contains(output_of("lockstep list models llama-3-70b --format csv"),
+                 "parameters,70553706496,computed"));
+  CHECK(contains(output_of("lockstep list models llama-3-70b"), "70.55 B"));
   CHECK(value_of("clusters dgx-h100", "ranks") == "8");
   CHECK(value_of("scenarios llama3-70b", "GPUs") == "64");  // 8 nodes of 8
   CHECK(contains(output_of("lockstep list devices h100"), "NVIDIA H100 datasheet, SXM"));

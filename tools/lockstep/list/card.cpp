@@ -7,6 +7,7 @@
 #include "strategies/models/count/count.hpp"
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/scenario/scenario.hpp"
+#include "strategies/scenario/scenario_model.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "topologies/devices/device.hpp"
@@ -17,11 +18,18 @@ namespace lockstep::cli {
 
 namespace {
 
+const std::string kComputed = "computed";
+
 /// The rows of a card.
 class Card {
  public:
   void add(const std::string& parameter, const std::string& value, const std::string& source) {
     if (!value.empty()) rows_.push_back({Cell{parameter}, Cell{value}, Cell{source}});
+  }
+
+  /// An exact count, in tables as `shown`.
+  void add_count(const std::string& parameter, std::int64_t count, std::string shown) {
+    rows_.push_back({Cell{parameter}, Cell{count, std::move(shown)}, Cell{kComputed}});
   }
 
   /// Every value below `value`; {"value": ..., "source": ...} is one.
@@ -61,8 +69,6 @@ class Card {
   std::vector<std::vector<Cell>> rows_{};
 };
 
-const std::string kComputed = "computed";
-
 void add_device(const std::string& path, Card& card) {
   const Device device = load_device(path);
   if (!device.peer_links) return;
@@ -74,14 +80,18 @@ void add_device(const std::string& path, Card& card) {
       kComputed);
 }
 
-void add_model(const std::string& path, Card& card) {
-  const ParameterCount count = count_parameters(load_model(path));
-  card.add("parameters", fmt::format("{:.4g} B", static_cast<double>(count.total()) * 1e-9),
-           kComputed);
+/// "70.55 B", "124.4 M".
+std::string short_count(std::int64_t count) {
+  const auto value = static_cast<double>(count);
+  return count >= 1'000'000'000 ? fmt::format("{:.4g} B", value * 1e-9)
+                                : fmt::format("{:.4g} M", value * 1e-6);
+}
+
+void add_parameters(const ModelConfig& model, Card& card) {
+  const ParameterCount count = count_parameters(model);
+  card.add_count("parameters", count.total(), short_count(count.total()));
   if (count.active() != count.total())
-    card.add("active parameters",
-             fmt::format("{:.4g} B per token", static_cast<double>(count.active()) * 1e-9),
-             kComputed);
+    card.add_count("active parameters", count.active(), short_count(count.active()) + " per token");
 }
 
 void add_cluster_size(const std::string& path, Card& card) {
@@ -97,9 +107,34 @@ void add_scenario(const std::string& path, Card& card) {
 
 void add_computed(const std::string& kind, const std::string& path, Card& card) {
   if (kind == "devices") add_device(path, card);
-  if (kind == "models") add_model(path, card);
+  if (kind == "models") add_parameters(load_model(path), card);
   if (kind == "clusters") add_cluster_size(path, card);
   if (kind == "scenarios") add_scenario(path, card);
+}
+
+bool is_file(const std::string& name) {
+  return name.find('/') != name.npos || name.ends_with(".json");
+}
+
+Report report_of(Card&& card) {
+  Report out;
+  out.schema = "lockstep.list.card/2";
+  out.columns = {{"parameter", "parameter", "", true},
+                 {"value", "value", "", true, 40},
+                 {"source", "source", "", true, 60}};
+  out.sections.push_back({{}, std::move(card).rows()});
+  return out;
+}
+
+/// A model's file, in Lockstep's or Hugging Face's format: its values as Lockstep reads them.
+Report card_of_file(const std::string& path) {
+  const ModelConfig model = load_model(path);
+  Card card;
+  card.add("file", path, "");
+  add_parameters(model, card);
+  card.add_values("", json_of(model));
+  for (const std::string& note : model.notes) card.add("note", note, "");
+  return report_of(std::move(card));
 }
 
 }  // namespace
@@ -107,6 +142,7 @@ void add_computed(const std::string& kind, const std::string& path, Card& card) 
 Report list_card(const std::string& kind, const std::string& name) {
   if (kind == "topologies" || kind == "algorithms")
     throw UsageError(fmt::format("list {}: there is no further name behind it", kind));
+  if (kind == "models" && is_file(name)) return card_of_file(name);
   const ConfigNames names{app::config_folder(), kind};
   const auto id = names.meant(name);
   if (!id) {
@@ -120,13 +156,7 @@ Report list_card(const std::string& kind, const std::string& name) {
   card.add("file", path, "");
   add_computed(kind, path, card);
   card.add_values("", read_json(path, JsonNumbers::python).root);
-  Report out;
-  out.schema = "lockstep.list.card/1";
-  out.columns = {{"parameter", "parameter", "", true},
-                 {"value", "value", "", true, 40},
-                 {"source", "source", "", true, 60}};
-  out.sections.push_back({{}, std::move(card).rows()});
-  return out;
+  return report_of(std::move(card));
 }
 
 }  // namespace lockstep::cli

@@ -156,8 +156,8 @@ void add_list(const Command& app) {
   command
       ->add_option("collective", given->algorithms.collective,
                    "With algorithms: the collective. With other lists: an entry, to print its "
-                   "parameters with "
-                   "units and sources")
+                   "parameters with units and sources; with models also a file, such as the "
+                   "config.json of Hugging Face")
       ->type_name("NAME");
   command
       ->add_option("algorithm", given->algorithms.algorithm,
