@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "sim/config/did_you_mean.hpp"
+#include "sim/config/key_aliases.hpp"
 
 namespace lockstep {
 
@@ -74,6 +75,18 @@ std::string suggestion(std::string_view word, const std::vector<std::string_view
   const std::string nearest = nearest_names(word, names);
   if (!nearest.empty() || names.empty()) return nearest;
   return fmt::format("; {} {}", introduction, listed(names));
+}
+
+/// The key that another tool calls so, if it is allowed here or elsewhere in a scenario.
+std::string own_name(std::string_view key, const std::vector<std::string_view>& allowed) {
+  const KeyAlias* alias = find_key_alias(key);
+  if (alias == nullptr) return "";
+  const auto allows = [&allowed](std::string_view each) {
+    return std::find(allowed.begin(), allowed.end(), each) != allowed.end();
+  };
+  if (allows(alias->key())) return alias->text(false);
+  const bool in_scenario = allows("parallel") || allows("micro_batch");
+  return in_scenario ? alias->text(true) : "";
 }
 
 bool is_number(std::string_view text) {
@@ -182,6 +195,8 @@ std::string complain_of_name(std::string_view noun, std::string_view name,
 }
 
 std::string complain_of_key(std::string_view key, const std::vector<std::string_view>& allowed) {
+  if (const std::string name = own_name(key, allowed); !name.empty())
+    return fmt::format("unknown key {}; Lockstep calls it {}", in_quotes(key), name);
   return fmt::format("unknown key {}{}", in_quotes(key), suggestion(key, allowed, "allowed are"));
 }
 

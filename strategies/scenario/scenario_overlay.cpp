@@ -9,6 +9,7 @@
 
 #include "sim/config/complaint.hpp"
 #include "sim/config/json_values.hpp"
+#include "sim/config/key_aliases.hpp"
 #include "sim/config/pointer.hpp"
 
 namespace lockstep {
@@ -150,7 +151,18 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 30> kObjects
     {"nic_gbps", "cluster"},
 }};
 
+/// "tensor_parallel=4" as "parallel.tp=4".
+std::string with_own_key(const KeyAlias& alias, const std::string& assignment) {
+  const std::string value = assignment.substr(assignment.find('='));
+  return alias.value.empty() ? std::string{alias.path} + value
+                             : fmt::format("{}=VALUE: {}", alias.path, alias.value);
+}
+
 void refuse_without_object(const std::string& key, const std::string& assignment) {
+  if (const KeyAlias* alias = find_key_alias(key))
+    refuse("--set " + assignment, "/" + key,
+           fmt::format("unknown key {}; use --set {}", in_quotes(key),
+                       with_own_key(*alias, assignment)));
   const auto* found = std::find_if(kObjects.begin(), kObjects.end(),
                                    [&key](const auto& each) { return each.first == key; });
   if (found == kObjects.end()) return;

@@ -58,6 +58,19 @@ TEST_CASE("an override is refused where it was written, with the values that it 
        {run + "tokens=15X", "/tokens: expected a count from 1 to 1e+18"}});
 }
 
+TEST_CASE("a key of other tools is answered with the key here") {
+  const std::string set = "run llama3-70b --set ";
+  check_refused(
+      {{set + "parallel.virtual_stages=2",
+        R"(error: /parallel/virtual_stages: unknown key "virtual_stages"; Lockstep calls it "vpp")"},
+       {set + "model.num_hidden_layers=4", R"(; Lockstep calls it "layers")"},
+       {set + "tensor_parallel_size=8", "; use --set parallel.tp=8\n"},
+       {set + "num_layers_per_virtual_pipeline_stage=2",
+        "; use --set parallel.vpp=VALUE: layers / (pp * layers per virtual stage)\n"},
+       {"run llama3-70b --train-micro-batch-size-per-gpu 2", "use --set parallel.micro_batch=2\n"},
+       {"plan llama3-70b --fix virtual_stages=2", "; use --set parallel.vpp=2\n"}});
+}
+
 TEST_CASE("a name that is near to none of many is answered with the command that lists them") {
   check_refused(
       {{"list models foo", "no model named \"foo\"; `lockstep list models` shows all "},

@@ -9,6 +9,7 @@
 
 #include "sim/config/did_you_mean.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/help/key_help.hpp"
 #include "tools/lockstep/help/words.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
@@ -53,6 +54,16 @@ std::string markdown_of(const Word& word) {
   return out + fmt::format("\nSee also: {}.\n", word.see_also);
 }
 
+std::string text_of(const KeyHelp& key, std::size_t width) {
+  std::string out = key.path + "\n";
+  for (const std::string& line : lines_of(key)) out += indented(line, width);
+  return out;
+}
+
+std::string markdown_of(const KeyHelp& key) {
+  return fmt::format("### {}\n\n{}\n", key.path, fmt::join(lines_of(key), "\n\n"));
+}
+
 std::string all_in_markdown() {
   std::string out;
   for (const WordTopic& topic : word_topics()) {
@@ -75,7 +86,11 @@ std::string contents(const CommandInfo& program, std::size_t width) {
     out +=
         fmt::format("\n{}:\n{}", title, indented(fmt::format("{}", fmt::join(names, ", ")), width));
   }
-  return out + "\n" + indented("lockstep help WORD explains a command or a word.", width).substr(2);
+  return out + "\n" +
+         indented(
+             "lockstep help WORD explains a command, a word or a key of a scenario (parallel.tp).",
+             width)
+             .substr(2);
 }
 
 /// "no entry for "buswb"; did you mean "busbw"?"
@@ -93,6 +108,11 @@ std::string contents(const CommandInfo& program, std::size_t width) {
 std::vector<Cell> row_of(std::string_view topic, const Word& word) {
   return {Cell{std::string{word.name}}, Cell{std::string{topic}}, Cell{std::string{word.text}},
           Cell{std::string{word.formula}}, Cell{std::string{word.see_also}}};
+}
+
+std::vector<Cell> row_of(const KeyHelp& key) {
+  return {Cell{key.path}, Cell{std::string{"key"}},
+          Cell{fmt::format("{}", fmt::join(lines_of(key), "; "))}, Cell{}, Cell{}};
 }
 
 /// Entries for programs: one, or all of them and the commands.
@@ -119,6 +139,8 @@ Report entries(const CommandInfo& program, const std::vector<std::string>& words
   if (section.rows.empty() && command != nullptr)
     section.rows.push_back({Cell{command->path}, Cell{std::string{"command"}},
                             Cell{command->summary}, Cell{}, Cell{}});
+  if (section.rows.empty())
+    if (const auto key = find_key_help(name)) section.rows.push_back(row_of(*key));
   if (section.rows.empty()) refuse(program, name);
   out.sections.push_back(std::move(section));
   return out;
@@ -132,8 +154,14 @@ std::string explain_words(const CommandInfo& program, const std::vector<std::str
     return help_text(*command, style.width);
   const std::string name = fmt::format("{}", fmt::join(words, " "));
   const Word* word = find_word(name);
-  if (word == nullptr) refuse(program, name);
-  return markdown ? markdown_of(*word) : text_of(*word, style.width);
+  auto key = find_key_help(name);
+  if (word == nullptr && !key) refuse(program, name);
+  if (word != nullptr && key && !key->asked.empty()) key.reset();  // the word is Lockstep's own
+  std::string out;
+  if (word != nullptr) out += markdown ? markdown_of(*word) : text_of(*word, style.width);
+  if (word != nullptr && key) out += "\n";
+  if (key) out += markdown ? markdown_of(*key) : text_of(*key, style.width);
+  return out;
 }
 
 }  // namespace
@@ -144,9 +172,12 @@ void add_help(const Command& app) {
     OutputStyle style;
   };
   const Command command =
-      app.add_subcommand("help", "Explain a command, a column of a table or a concept");
+      app.add_subcommand("help", "Explain a command, a column, a concept or a key of a scenario");
   const auto given = std::make_shared<Options>();
-  command->add_option("word", given->words, "Command, column or concept; none: a list of all")
+  command
+      ->add_option("word", given->words,
+                   "Command, column, concept, key of a scenario such as parallel.tp, or what "
+                   "another tool calls it; none: a list of all")
       ->type_name("WORD");
   add_format(*command, given->style.format);
   given->style.width = terminal_width();
@@ -155,7 +186,9 @@ void add_help(const Command& app) {
       "Examples:\n"
       "  lockstep help\n"
       "  lockstep help busbw\n"
-      "  lockstep help max-min fair share");
+      "  lockstep help max-min fair share\n"
+      "  lockstep help parallel.vpp\n"
+      "  lockstep help gradient_accumulation_steps");
   command->callback([given, app] {
     const Format format = given->style.format;
     if (format == Format::json || format == Format::csv) {

@@ -1,7 +1,11 @@
 #include "tools/lockstep/parser/unknown_option.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
+
+#include "sim/config/key_aliases.hpp"
 
 namespace lockstep::cli {
 
@@ -77,6 +81,10 @@ std::optional<std::string> option_instead(const std::string& command, const std:
     if (each.option == option)
       return "--set " + std::string{each.key} + "=" +
              (value.empty() ? std::string{each.placeholder} : value);
+  if (const KeyAlias* alias = find_key_alias(option); alias != nullptr && option.size() > 2)
+    return fmt::format("--set {}={}", alias->path,
+                       value.empty() || !alias->value.empty() ? "VALUE" : value) +
+           (alias->value.empty() ? "" : fmt::format(" ({})", alias->value));
   return std::nullopt;
 }
 

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/config/key_aliases.hpp"
 #include "tests/tools/run_command.hpp"
+#include "tools/lockstep/help/key_help.hpp"
 #include "tools/lockstep/help/words.hpp"
 
 namespace lockstep {
@@ -84,6 +86,40 @@ TEST_CASE("a word is explained with its formula, in any spelling") {
   for (const std::string& line : lines_of(text)) CHECK(line.size() <= 80);
   CHECK(output_of("lockstep help limited by") == output_of("lockstep help limited_by"));
   CHECK(output_of("lockstep help MFU") == output_of("lockstep help mfu"));
+}
+
+// Meaning, range and default of configs/schema/scenario.schema.json.
+TEST_CASE("a key of a scenario is explained with its values and its default") {
+  const std::string text = output_of("COLUMNS=80 lockstep help parallel.vpp");
+  CHECK(text.rfind("parallel.vpp\n", 0) == 0);
+  CHECK(contains(text, "Model chunks per pipeline stage, for interleaved schedules (default: 1)"));
+  CHECK(contains(text, "values: integer, 1 to 100000"));
+  CHECK(contains(text, "override: --set parallel.vpp=VALUE"));
+  CHECK(contains(text, "virtual_pipeline_model_parallel_size"));
+  for (const std::string& line : lines_of(text)) CHECK(line.size() <= 80);
+  CHECK(output_of("lockstep help micro_batch") == output_of("lockstep help parallel.micro_batch"));
+  CHECK(contains(output_of("lockstep help parallel.zero"), "integer, 0 to 3"));
+  CHECK(contains(output_of("lockstep help cluster.nodes"), "Number of nodes"));
+  CHECK(contains(output_of("lockstep help model.experts.top_k"), "Routed experts per token"));
+  CHECK(contains(output_of("lockstep help parallel"), "keys: dp, tp, pp, cp"));
+  CHECK(contains(output_of("lockstep help parallel.recompute"), "values: none, selective, "));
+  CHECK(contains(output_of("lockstep help tp"), "tensor parallelism\n"));  // the word, then the key
+  CHECK(contains(output_of("lockstep help tp"), "\n\nparallel.tp\n"));
+  CHECK(contains(output_of("lockstep help model"), "keys: name, source, kind, layers, hidden"));
+  CHECK(contains(output_of("lockstep help virtual_stages"),
+                 "virtual_stages is \"parallel.vpp\" in Lockstep"));
+  CHECK(json_of("lockstep help parallel.vpp")["rows"][0]["topic"] == "key");
+  CHECK(run_command("lockstep help parallel.foo").status == 2);
+}
+
+TEST_CASE("every name of another tool leads to a key that exists") {
+  for (const KeyAlias& each : key_aliases()) {
+    CAPTURE(each.alias);
+    const auto found = cli::find_key_help(each.path);
+    REQUIRE(found);
+    CHECK(found->path == each.path);
+    CHECK(find_key_alias(each.alias) == &each);  // none twice
+  }
 }
 
 TEST_CASE("help on a command is its --help") {
