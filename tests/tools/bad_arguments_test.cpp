@@ -39,7 +39,8 @@ TEST_CASE("a mistyped or missing word of the command is named") {
       "lockstep",
       {{"",
         "expected a command: collective, topology, explain, complexity, schedule, replay, run, "
-        "sweep, plan, merge, query, calibrate, list, validate, verify, completion, man, help; see "
+        "report, sweep, plan, merge, query, calibrate, list, validate, verify, completion, man, "
+        "help; see "
         "--help"},
        {"colective",
         R"("colective" is no argument or command of "lockstep"; did you mean "collective"?)"},

@@ -80,6 +80,26 @@ std::string ink_of(Pattern pattern, std::string_view ink) {
   return {};
 }
 
+/// As written: hundredths of a pixel.
+bool same(double a, double b) {
+  return std::llround(a * 100) == std::llround(b * 100);
+}
+
+/// Without points between two others of one horizontal or vertical line.
+std::vector<Point> corners(std::span<const Point> points) {
+  std::vector<Point> out;
+  for (const Point& point : points) {
+    const std::size_t count = out.size();
+    const auto straight = [&](double Point::*along) {
+      return count > 1 && same(out[count - 2].*along, out[count - 1].*along) &&
+             same(out[count - 1].*along, point.*along);
+    };
+    if (straight(&Point::x) || straight(&Point::y)) out.pop_back();
+    out.push_back(point);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string xml_text(std::string_view text) {
@@ -130,7 +150,8 @@ void Svg::polyline(std::span<const Point> points, const Stroke& stroke) {
 }
 
 void Svg::area(std::span<const Point> points, std::string_view fill) {
-  body_ += fmt::format(R"(<polygon points="{}" fill="{}"/>)", points_text(points), fill) + "\n";
+  body_ +=
+      fmt::format(R"(<polygon points="{}" fill="{}"/>)", points_text(corners(points)), fill) + "\n";
 }
 
 void Svg::path(std::string_view data, std::string_view fill, const Stroke& stroke) {

@@ -9,6 +9,7 @@
 #include "sim/config/json.hpp"
 #include "tools/app/step/prepared_step.hpp"
 #include "tools/app/step/run_step.hpp"
+#include "tools/app/step/simulate_step.hpp"
 
 namespace lockstep::app {
 
@@ -68,13 +69,12 @@ std::optional<TrainingStepRequest> with_fewer_replicas(const TrainingStepRequest
 }
 
 std::optional<FidelityCheck> compared(const TrainingStepRequest& plain) {
-  const PreparedTrainingStep prepared = prepare_step(plain);
-  const SimulatedTrainingStep all = simulate_step(plain, prepared);
+  PreparedTrainingStep prepared = prepare_step(plain);
+  const SimulatedTrainingStep all = simulate_step(prepared);
   if (all.fidelity != Fidelity::all_ranks) return std::nullopt;
-  TrainingStepRequest few = plain;
-  few.simulation.fidelity = Fidelity::representatives;
+  prepared.options.fidelity = Fidelity::representatives;
   return FidelityCheck{prepared.scenario.parallel.ranks(),
-                       simulate_step(few, prepared).timeline.end.since_start(),
+                       simulate_step(prepared).timeline.end.since_start(),
                        all.timeline.end.since_start()};
 }
 

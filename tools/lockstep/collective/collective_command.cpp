@@ -405,7 +405,7 @@ void add_collective(const Command& app) {
                    "points; FILE ends in .svg, .pdf, .png or .txt, or is - for text; repeatable")
       ->type_name("[FIGURE=]FILE")
       ->allow_extra_args(false);
-  add_report(*command, given->report);
+  add_report_option(*command, given->report);
   command
       ->add_option("--trace", given->trace,
                    "Write every message of one algorithm at one size as a trace for "

@@ -298,7 +298,7 @@ void add_complexity(const Command& app) {
                    "Draw --plot-of over the number of ranks; FILE ends in .svg, .pdf, .png or "
                    ".txt, or is - for text below the table")
       ->type_name("FILE");
-  add_report(*command, given->page);
+  add_report_option(*command, given->page);
   command->add_option("--plot-of", given->quantity, fmt::format("{}", fmt::join(kQuantities, ", ")))
       ->type_name("WHAT")
       ->capture_default_str();

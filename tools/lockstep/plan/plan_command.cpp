@@ -265,7 +265,7 @@ void add_plan(const Command& app) {
                    ".png; repeatable")
       ->type_name("FIGURE=FILE")
       ->allow_extra_args(false);
-  add_report(*command, given->page);
+  add_report_option(*command, given->page);
   add_format(*command, given->style);
   command->footer(
       "Every point of the space is dropped by a rule, by a lower bound on its memory or time, or\n"

@@ -8,18 +8,18 @@
 
 namespace lockstep::cli {
 
-void add_report(const Command& command, std::string& file) {
+void add_report_option(const Command& command, std::string& file) {
   command
       .add_option("--report", file,
                   "Write the results with all figures as a page: one HTML file without scripts")
       ->type_name("FILE.html");
 }
 
-void check_report(const std::string& file) {
+void check_report(const std::string& file, std::string_view option) {
   if (file.empty()) return;
   if (!file.ends_with(".html") && !file.ends_with(".htm"))
     throw UsageError(
-        fmt::format("--report: \"{}\" does not end in .html, the one form of a report", file));
+        fmt::format("{}: \"{}\" does not end in .html, the one form of a report", option, file));
   check_writable(file);
 }
 

@@ -117,7 +117,7 @@ void add_plots(const Command& command, Options& given) {
           "it, such as pipeline.svg; repeatable")
       ->type_name("FIGURE=FILE")
       ->allow_extra_args(false);
-  add_report(command, given.run.report);
+  add_report_option(command, given.run.report);
 }
 
 std::vector<FigureTarget> targets_of(const Options& given) {

@@ -83,6 +83,7 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep schedule export",
                                              "lockstep replay",
                                              "lockstep run",
+                                             "lockstep report",
                                              "lockstep sweep",
                                              "lockstep plan",
                                              "lockstep merge",

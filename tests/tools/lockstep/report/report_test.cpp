@@ -4,6 +4,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tests/tools/new_file.hpp"
 #include "tests/tools/run_command.hpp"
@@ -161,6 +162,80 @@ TEST_CASE("a page that cannot be written is refused before anything is simulated
   CHECK(result.status == 1);
   CHECK(contains(result.err, "--report: not written"));
   CHECK_FALSE(std::filesystem::exists(file.path()));
+}
+
+/// What `report` writes.
+std::string reported(const std::string& arguments) {
+  const NewPage page;
+  const CommandResult result = run_command("lockstep report " + arguments + " -o " + page.path());
+  CAPTURE(result.err);
+  REQUIRE(result.status == 0);
+  return text_of(page.path());
+}
+
+TEST_CASE("report of a scenario is the page that run --report writes, of its result too") {
+  const std::string page = reported("pipeline-1f1b --suggest 0");
+  check_page(page);
+  CHECK(page == page_of("lockstep run pipeline-1f1b --suggest 0"));
+  // A result has its scenario and options, so that it needs no file of the time.
+  const NewFile result;
+  const CommandResult run =
+      run_command("lockstep run pipeline-1f1b --gpu-speed 0=0.9 --format json");
+  REQUIRE(run.status == 0);
+  std::ofstream{result.path()} << run.out;
+  const std::string again = reported(result.path() + " --suggest 0");
+  const std::string first = page_of("lockstep run pipeline-1f1b --gpu-speed 0=0.9 --suggest 0");
+  // The same but for what it says of defaults, which a result has written out.
+  for (const char* part : {"id=\"breakdown\"", "id=\"memory\"", "fingerprint "}) {
+    CAPTURE(part);
+    const std::size_t at = again.find(part);
+    const std::size_t there = first.find(part);
+    REQUIRE(at != std::string::npos);
+    REQUIRE(there != std::string::npos);
+    const std::size_t end = again.find('\n', at);
+    CHECK(again.substr(at, end - at) == first.substr(there, first.find('\n', there) - there));
+  }
+  CHECK(contains(again, "lockstep run configs/scenarios/pipeline-1f1b.json --gpu-speed 0=0.9"));
+}
+
+TEST_CASE("report of two steps has both, the keys that differ and differences that add up") {
+  const std::string page = reported("llama7b-256 --change parallel.tp=4 --change parallel.dp=16");
+  check_page(page);
+  CHECK(contains(page, "<th scope=\"row\">parallel.dp</th>"));
+  CHECK(contains(page, "<th scope=\"row\">parallel.tp</th>"));
+  CHECK_FALSE(contains(page, "<th scope=\"row\">parallel.pp</th>"));
+  CHECK(count(page, "<figure") == 8);
+  // The last row is the step: its difference is the sum of those above, to a microsecond a row.
+  const std::size_t at = page.find("id=\"breakdown\"");
+  REQUIRE(at != std::string::npos);
+  const std::string table = page.substr(at, page.find("</table>", at) - at);
+  std::vector<double> differences;
+  for (std::size_t row = table.find("<tbody>");
+       (row = table.find("</td></tr>", row + 1)) != std::string::npos;) {
+    const std::size_t cell = table.rfind("<td>", row);
+    differences.push_back(std::stod(table.substr(cell + 4, row - cell - 4)));
+  }
+  REQUIRE(differences.size() > 4);
+  double sum = 0;
+  for (std::size_t i = 0; i + 1 < differences.size(); ++i) sum += differences[i];
+  CHECK(sum == doctest::Approx(differences.back()).epsilon(1e-4));
+}
+
+TEST_CASE("report says what it cannot take") {
+  const auto error_of = [](const std::string& arguments) {
+    const CommandResult result = run_command("lockstep report " + arguments);
+    CHECK(result.status == 2);
+    return result.err;
+  };
+  const NewFile other;
+  std::ofstream{other.path()} << R"({"schema": "lockstep.collective/3"})";
+  CHECK(contains(error_of(other.path() + " -o x.html"), "got \"lockstep.collective/3\""));
+  const NewFile cut;
+  std::ofstream{cut.path()} << R"({"schema": "lockstep.run/2", "config": {}})";
+  CHECK(contains(error_of(cut.path() + " -o x.html"), "\"run\" is not as"));
+  CHECK(contains(error_of("pipeline-1f1b -o x.pdf"), "--output: \"x.pdf\" does not end in .html"));
+  CHECK(contains(error_of("pipeline-1f1b pipeline-gpipe --suggest 1 -o x.html"), "--suggest"));
+  CHECK(contains(error_of("pipeline-1f1b"), "--output is required"));
 }
 
 }  // namespace lockstep

@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/app/write_file.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/output/progress.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/report/report_option.hpp"
+#include "tools/lockstep/run/run_json.hpp"
+#include "tools/lockstep/run/run_page.hpp"
+#include "tools/lockstep/step_report/step_source.hpp"
+#include "tools/lockstep/step_report/two_steps_page.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr std::size_t kSuggestions = 6;
+constexpr std::size_t kMostSuggestions = 100;
+
+struct Options {
+  std::string first;
+  std::string second;
+  std::string output;
+  std::vector<std::string> overrides;
+  std::vector<std::string> changes;
+  std::optional<std::size_t> suggestions;
+};
+
+/// A step and what it is compared with.
+struct Simulated {
+  RunOptions options;
+  TrainingStepResult result;
+};
+
+Simulated simulated(StepSource source, const std::vector<std::string>& overrides,
+                    std::size_t suggestions) {
+  const bool changed = !overrides.empty();
+  for (const std::string& each : overrides) source.options.step.overrides.push_back(each);
+  RunOptions options = std::move(source.options);
+  options.step = step_request_of(options);
+  options.step.suggestions = suggestions;
+  options.step.on_phase = phase_line("report", "--suggest 0 takes less");
+  TrainingStepResult result = run_step(options.step);
+  options.step.on_phase = {};  // ends its line
+  const std::string now = fingerprint_of_run(result);
+  if (!changed && !source.fingerprint.empty() && source.fingerprint != now)
+    fmt::print(stderr,
+               "lockstep: note: {}: the result has fingerprint {}, simulated again it is {}: "
+               "another version or other files; the report is of the new one\n",
+               options.step.file, source.fingerprint, now);
+  return {std::move(options), std::move(result)};
+}
+
+void report_one(const Options& given) {
+  const Simulated step = simulated(step_source(given.first), given.overrides,
+                                   given.suggestions.value_or(kSuggestions));
+  const auto variants = run_variants(step.options.step, step.result.scenario);
+  write_file(given.output, run_page(step.options, step.result, variants));
+}
+
+void report_two(const Options& given) {
+  if (given.suggestions) throw UsageError("--suggest: a report of two steps has no suggestions");
+  const Simulated a = simulated(step_source(given.first), given.overrides, 0);
+  std::vector<std::string> changes = given.overrides;
+  changes.insert(changes.end(), given.changes.begin(), given.changes.end());
+  const Simulated b =
+      simulated(step_source(given.second.empty() ? given.first : given.second), changes, 0);
+  write_file(given.output, two_steps_page({a.options, a.result}, {b.options, b.result}));
+}
+
+}  // namespace
+
+void add_report(const Command& app) {
+  const Command command = app.add_subcommand(
+      "report", "Write a training step, or two next to each other, as a page of one HTML file");
+  const auto given = std::make_shared<Options>();
+  command
+      ->add_option("a", given->first,
+                   "Scenario file, name of a shipped one, or a result of `run --format json`")
+      ->required()
+      ->type_name("SCENARIO|RESULT");
+  command
+      ->add_option("b", given->second, "The second step: the page has both and their differences")
+      ->type_name("SCENARIO|RESULT");
+  command->add_option("-o,--output", given->output, "HTML file to write, e.g. run.html")
+      ->required()
+      ->type_name("FILE.html");
+  command
+      ->add_option("--set", given->overrides,
+                   "Override a scenario value, e.g. parallel.tp=4, of both steps; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--change", given->changes,
+                   "Override a value of the second step alone, without B of the same scenario; "
+                   "repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  add_whole_number(
+      *command, "--suggest", 0, kMostSuggestions,
+      [given](auto n) { given->suggestions = static_cast<std::size_t>(n); },
+      "Number of changes of the layout to simulate for the suggestions of a page of one step "
+      "(default: 6)");
+  command->footer(
+      "The page needs no network and no scripts, and prints on paper. collective, complexity and\n"
+      "plan write theirs with --report FILE.html, run too.\n\n"
+      "Examples:\n"
+      "  lockstep report llama7b-256 -o run.html\n"
+      "  lockstep report llama7b-256 --change parallel.tp=4 --change parallel.dp=16 -o both.html\n"
+      "  lockstep report before.json after.json -o both.html");
+  command->callback([given] {
+    check_report(given->output, "--output");
+    if (given->second.empty() && given->changes.empty()) return report_one(*given);
+    report_two(*given);
+  });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,129 @@
+#include "tools/lockstep/step_report/step_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/config/json.hpp"
+#include "tools/app/inputs/scenario_file.hpp"
+#include "tools/lockstep/output/errors.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr std::string_view kResult = "lockstep.run/";
+
+/// Reads what `run` has written; what is missing was not written by it.
+class ResultReader {
+ public:
+  explicit ResultReader(const JsonDocument& document) : document_{document} {}
+
+  [[nodiscard]] StepSource source() const {
+    const JsonValue& config = member(document_.root, "config");
+    const JsonValue& run = member(config, "run");
+    StepSource out;
+    RunOptions& options = out.options;
+    options.step.file = text(run, "file");
+    options.step.document = without_run(config);
+    options.step.overrides = texts(run, "set");
+    options.step.ignore_memory = value<bool>(run, "ignore_memory");
+    options.fidelity = text(run, "fidelity");
+    options.fold = text(run, "fold");
+    options.network = text(run, "network");
+    options.gpu_speeds = texts(run, "gpu_speed");
+    options.rank_settings = pairs(run, "set_rank");
+    options.step.links.set_links = pairs(run, "set_link");
+    options.step.links.failed = texts(run, "fail");
+    const auto* calibration = member(run, "calibration").get_if<std::string>();
+    if (calibration != nullptr) options.step.calibration = *calibration;
+    out.fingerprint = text(document_.root, "fingerprint");
+    return out;
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view key) const {
+    throw UsageError(
+        fmt::format("{}: \"{}\" is not as `lockstep run --format json` writes it; expected its "
+                    "whole result",
+                    document_.file, key));
+  }
+  [[nodiscard]] const JsonValue& member(const JsonValue& of, std::string_view key) const {
+    const auto* object = of.get_if<JsonObject>();
+    const JsonValue* found = object == nullptr ? nullptr : find_member(*object, key);
+    if (found == nullptr) refuse(key);
+    return *found;
+  }
+  template <class T>
+  [[nodiscard]] T value(const JsonValue& of, std::string_view key) const {
+    const auto* found = member(of, key).get_if<T>();
+    if (found == nullptr) refuse(key);
+    return *found;
+  }
+  [[nodiscard]] std::string text(const JsonValue& of, std::string_view key) const {
+    return value<std::string>(of, key);
+  }
+  [[nodiscard]] std::vector<std::string> texts_of(const JsonValue& list,
+                                                  std::string_view key) const {
+    const auto* values = list.get_if<JsonArray>();
+    if (values == nullptr) refuse(key);
+    std::vector<std::string> out;
+    for (const JsonValue& each : *values) {
+      const auto* one = each.get_if<std::string>();
+      if (one == nullptr) refuse(key);
+      out.push_back(*one);
+    }
+    return out;
+  }
+  [[nodiscard]] std::vector<std::string> texts(const JsonValue& of, std::string_view key) const {
+    return texts_of(member(of, key), key);
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> pairs(const JsonValue& of,
+                                                                       std::string_view key) const {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (const JsonValue& each : value<JsonArray>(of, key)) {
+      const std::vector<std::string> both = texts_of(each, key);
+      if (both.size() != 2) refuse(key);
+      out.emplace_back(both[0], both[1]);
+    }
+    return out;
+  }
+  /// The scenario with every default.
+  [[nodiscard]] JsonDocument without_run(const JsonValue& config) const {
+    JsonDocument out{document_.file, config};
+    auto& members = std::get<JsonObject>(out.root.data);
+    std::erase_if(members, [](const JsonMember& each) { return each.key == "run"; });
+    return out;
+  }
+
+  const JsonDocument& document_;
+};
+
+std::string schema_of(const JsonDocument& document) {
+  const auto* root = document.root.get_if<JsonObject>();
+  const JsonValue* schema = root == nullptr ? nullptr : find_member(*root, "schema");
+  const auto* text = schema == nullptr ? nullptr : schema->get_if<std::string>();
+  return text == nullptr ? std::string{} : *text;
+}
+
+}  // namespace
+
+StepSource step_source(const std::string& scenario_or_result) {
+  const std::string file = app::scenario_file(scenario_or_result);
+  const JsonDocument document = read_json(file);
+  const std::string schema = schema_of(document);
+  if (schema.empty()) {
+    StepSource out;
+    out.options.step.file = file;
+    return out;
+  }
+  if (!schema.starts_with(kResult))
+    throw UsageError(fmt::format(
+        "{}: expected a scenario or a result of `lockstep run --format json`, got \"{}\"; "
+        "collective, complexity and plan write their pages with --report FILE.html",
+        scenario_or_result, schema));
+  return ResultReader{document}.source();
+}
+
+}  // namespace lockstep::cli
