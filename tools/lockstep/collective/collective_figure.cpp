@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "sim/base/check.hpp"
 #include "tools/figures/bar_figure.hpp"
 #include "tools/figures/curve_text.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
@@ -192,6 +193,7 @@ class CollectiveDrawing {
     for (const Series& each : series_)
       if (each.collective == collective && (from == nullptr || (from->switches && !each.switches)))
         from = &each;
+    LOCKSTEP_CHECK(from != nullptr);  // every collective of the figure has a candidate
     return {bound_name(collective), points(collective, from->bounds), Curve::Kind::bound};
   }
 

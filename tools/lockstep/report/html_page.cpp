@@ -42,7 +42,7 @@ th, td { padding: .15rem 1.2rem .15rem 0; text-align: right; border-bottom: 1px 
   white-space: pre; font-weight: normal; }
 thead th { color: var(--soft); font-size: .85rem; }
 tbody th, thead th:first-child { text-align: left; }
-td.words { text-align: left; }
+td.words, th.words { text-align: left; }
 td.long { white-space: normal; min-width: 16rem; overflow-wrap: break-word; }
 figure { margin: 1rem 0; padding: .5rem; background: #ffffff; border: 1px solid var(--line);
   border-radius: .4rem; overflow-x: auto; }
@@ -98,9 +98,13 @@ std::string html_of(const HtmlTable& table) {
       "<table>\n<caption>{0}</caption>\n",
       html_text(table.caption));
   out += "<thead><tr>";
-  for (const std::string& heading : table.headings)
-    out += heading.empty() ? "<td></td>"
-                           : fmt::format("<th scope=\"col\">{}</th>", html_text(heading));
+  for (std::size_t i = 0; i < table.headings.size(); ++i) {
+    const bool words = i < table.words.size() && table.words[i];
+    out += table.headings[i].empty()
+               ? "<td></td>"
+               : fmt::format("<th scope=\"col\"{}>{}</th>", words ? " class=\"words\"" : "",
+                             html_text(table.headings[i]));
+  }
   out += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) out += row_of(table, row);
   out += "</tbody>\n</table>\n</div>\n";
