@@ -5,6 +5,8 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "strategies/measure/machine/machine_file.hpp"
 #include "strategies/measure/machine_fit/fit_machine.hpp"
@@ -12,31 +14,33 @@
 #include "strategies/measure/machine_runs/machine_programs.hpp"
 #include "strategies/measure/machine_runs/simulate_machine.hpp"
 
-/// The simulator against a real GPU, without one: the shipped calibration of an H100 has every
-/// measured time, tests/data/machine those of the hold-out cases of the same run.
+/// The simulator against real GPUs, without one: a shipped calibration has every measured time,
+/// tests/data/machine those of the hold-out cases of the same run.
 namespace lockstep {
 namespace {
 
 const std::string kRoot = LOCKSTEP_SOURCE_DIR;
 
-MeasuredMachine shipped() {
-  return load_machine(kRoot + "/configs/calibration/h100-sxm5-80gb.json");
+const std::vector<std::string> kMachines{"h100-sxm5-80gb", "h200-sxm5-141gb"};
+
+MeasuredMachine shipped(const std::string& name) {
+  return load_machine(kRoot + "/configs/calibration/" + name + ".json");
 }
 
 /// Seconds by case.
-std::map<std::string, double> held_out() {
-  std::ifstream in{kRoot + "/tests/data/machine/h100-sxm5-80gb.tsv"};
+std::map<std::string, double> held_out(const std::string& name) {
+  std::ifstream in{kRoot + "/tests/data/machine/" + name + ".tsv"};
   std::map<std::string, double> out;
   for (std::string line; std::getline(in, line);) {
     std::istringstream fields{line};
     std::string group;
-    std::string name;
+    std::string what;
     std::string time;
     std::getline(fields, group, '\t');
-    std::getline(fields, name, '\t');
+    std::getline(fields, what, '\t');
     std::getline(fields, time, '\t');
     if (line.starts_with('#') || group == "group") continue;
-    out[name] = std::stod(time) * 1e-6;
+    out[what] = std::stod(time) * 1e-6;
   }
   return out;
 }
@@ -51,16 +55,20 @@ struct MeanError {
   }
 };
 
-TEST_CASE("the shipped H100 calibration is what its measurements are fitted to") {
-  MeasuredMachine machine = shipped();
-  const std::string before = to_json(machine);
-  machine.fit = fit_machine(machine.measurements, false, 132);
-  CHECK(to_json(read_machine(parse_json(to_json(machine), "again"))) == before);
+TEST_CASE("the shipped calibrations of GPUs are what their measurements are fitted to") {
+  for (const std::string& name : kMachines) {
+    CAPTURE(name);
+    MeasuredMachine machine = shipped(name);
+    const std::string before = to_json(machine);
+    machine.fit = fit_machine(machine.measurements, false, 132);
+    CHECK(to_json(read_machine(parse_json(to_json(machine), "again"))) == before);
+  }
 }
 
-TEST_CASE("measured on an H100, collectives, layers and steps that no fit saw are within 9.5 %") {
-  const MachineFit fit = shipped().fit;
-  const std::map<std::string, double> measured = held_out();
+/// Mean errors of collectives and of all hold-out cases.
+std::pair<double, double> mean_errors(const std::string& name) {
+  const MachineFit fit = shipped(name).fit;
+  const std::map<std::string, double> measured = held_out(name);
   MeanError collectives;
   for (const CollectiveToCompare& each : collectives_to_compare(false, false)) {
     const auto graph = commands_to_compare(each, 1);
@@ -76,8 +84,17 @@ TEST_CASE("measured on an H100, collectives, layers and steps that no fit saw ar
     all.add(simulate_program(each.program, fit).seconds(), measured.at(each.what));
   }
   CHECK(all.rows == static_cast<int>(measured.size()));
-  CHECK(collectives.mean() < 0.09);
-  CHECK(all.mean() < 0.095);
+  return {collectives.mean(), all.mean()};
+}
+
+// The goal is 8 % (configs/calibration/README.md, which has the cases one by one).
+TEST_CASE("on GPUs, collectives, layers and steps that no fit saw are within 9.5 % in the mean") {
+  for (const std::string& name : kMachines) {
+    CAPTURE(name);
+    const auto [collectives, all] = mean_errors(name);
+    CHECK(collectives < 0.09);
+    CHECK(all < 0.095);
+  }
 }
 
 }  // namespace
