@@ -111,18 +111,21 @@ bool is_of_kind(const MeasuredMachine& machine, const Device& device) {
 ClusterOfMachine with_links_of(const MeasuredMachine& machine, const Cluster& cluster,
                                const Device& device) {
   using Kind = MachineLinkUse::Kind;
-  if (machine.backend == "host") return {cluster, {Kind::host}};
-  if (!is_of_kind(machine, device)) {
-    MachineLinkUse other{Kind::other_device};
-    other.measured_device = machine.device;
-    other.device = device.id;
-    return {cluster, std::move(other)};
-  }
-  if (machine.fit.links.pairs.empty()) return {cluster, {Kind::one_gpu}};
+  const auto unchanged = [&](Kind kind) {
+    MachineLinkUse use{kind};
+    use.measured_device = machine.device;
+    use.device = device.id;
+    return ClusterOfMachine{cluster, std::move(use)};
+  };
+  if (machine.backend == "host") return unchanged(Kind::host);
+  if (!is_of_kind(machine, device)) return unchanged(Kind::other_device);
+  if (machine.fit.links.pairs.empty()) return unchanged(Kind::one_gpu);
   const std::vector<Pair> pairs = pairs_of(machine.fit, cluster);
-  if (pairs.empty()) return {cluster, {Kind::no_nvlink}};
+  if (pairs.empty()) return unchanged(Kind::no_nvlink);
   Cluster out = with_gpu_links(cluster, factors_of(pairs, machine.fit.empty_copy));
   MachineLinkUse use = measured_use(pairs, out);
+  use.measured_device = machine.device;
+  use.device = device.id;
   return {std::move(out), std::move(use)};
 }
 

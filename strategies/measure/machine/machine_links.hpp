@@ -28,8 +28,8 @@ struct MachineLinkUse {
     Rate rate = Rate::bytes_per_second(1);
     Duration latency{};
   };
-  std::string measured_device{};  // of other_device: the calibration's name of its GPUs
-  std::string device{};           // of other_device: the cluster's
+  std::string measured_device{};  // the calibration's name of its GPUs, or of its host
+  std::string device{};           // the cluster's
   // Of measured links:
   int from = 0;  // an example: GPUs of a node
   int to = 0;

@@ -195,10 +195,10 @@ void add_simulation(const Command& command, RunOptions& run) {
       ->type_name("MODEL")
       ->capture_default_str();
   command
-      .add_option(
-          "--calibration", run.step.calibration,
-          "Calibration file that overrides the shipped parameters: kernel times of one machine "
-          "(and NVLinks, if it has several GPUs), or a fit to results (`calibrate --from`)")
+      .add_option("--calibration", run.step.calibration,
+                  "Calibration, a file or the name of a shipped one, that overrides the shipped "
+                  "parameters: kernel times of one machine "
+                  "(and NVLinks, if it has several GPUs), or a fit to results (`calibrate --from`)")
       ->type_name("FILE");
   command.add_flag("--ignore-memory", run.step.ignore_memory,
                    "Simulate even if the memory of a rank does not fit");

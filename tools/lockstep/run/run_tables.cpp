@@ -98,7 +98,11 @@ std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepR
   else if (result.step.fidelity == Fidelity::representatives && options.fidelity == "auto")
     out.push_back(
         "error of representatives: not known; all ranks cannot be simulated for comparison");
-  if (result.machine_links) out.push_back("links between GPUs: " + text_of(*result.machine_links));
+  if (result.machine_links) {
+    if (std::string words = kernel_words(*result.machine_links); !words.empty())
+      out.push_back(std::move(words));
+    out.push_back("links between GPUs: " + text_of(*result.machine_links));
+  }
   for (std::string& line : lines_of(result.link_changes, scenario.cluster.cluster))
     out.push_back(std::move(line));
   for (std::string& line : nic_warnings(result.facts)) out.push_back(std::move(line));

@@ -84,4 +84,12 @@ std::string text_of(const MachineLinkUse& links) {
   return measured_links(links);
 }
 
+std::string kernel_words(const MachineLinkUse& links) {
+  if (links.kind == MachineLinkUse::Kind::host) return {};
+  const std::string measured =
+      fmt::format("GEMMs and memory bandwidth as measured on {}", links.measured_device);
+  if (links.kind != MachineLinkUse::Kind::other_device) return measured;
+  return fmt::format("warning: {}, not on {}", measured, links.device);
+}
+
 }  // namespace lockstep::cli

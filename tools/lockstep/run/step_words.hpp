@@ -24,4 +24,8 @@ namespace lockstep::cli {
 /// median of 2 pairs", "as the cluster has them: the calibration is of a host".
 [[nodiscard]] std::string text_of(const MachineLinkUse& links);
 
+/// What the step takes of a GPU's calibration: "GEMMs and memory bandwidth as measured on NVIDIA
+/// H200", as a warning if the cluster has other GPUs. Empty: a calibration of a host.
+[[nodiscard]] std::string kernel_words(const MachineLinkUse& links);
+
 }  // namespace lockstep::cli

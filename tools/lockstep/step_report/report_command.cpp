@@ -59,11 +59,16 @@ Simulated simulated(StepSource source, const std::vector<std::string>& overrides
   return {std::move(options), std::move(result)};
 }
 
+void write_page(const std::string& file, const std::string& page) {
+  write_file(file, page);
+  print(fmt::format("{}: a page of {} KB, for any browser\n", file, (page.size() + 999) / 1000));
+}
+
 void report_one(const Options& given) {
   const Simulated step = simulated(step_source(given.first), given.overrides,
                                    given.suggestions.value_or(kSuggestions));
   const auto variants = run_variants(step.options.step, step.result.scenario);
-  write_file(given.output, run_page(step.options, step.result, variants));
+  write_page(given.output, run_page(step.options, step.result, variants));
 }
 
 void report_two(const Options& given) {
@@ -73,7 +78,7 @@ void report_two(const Options& given) {
   changes.insert(changes.end(), given.changes.begin(), given.changes.end());
   const Simulated b =
       simulated(step_source(given.second.empty() ? given.first : given.second), changes, 0);
-  write_file(given.output, two_steps_page({a.options, a.result}, {b.options, b.result}));
+  write_page(given.output, two_steps_page({a.options, a.result}, {b.options, b.result}));
 }
 
 }  // namespace
@@ -115,7 +120,7 @@ void add_report(const Command& app) {
       "Examples:\n"
       "  lockstep report llama7b-256 -o run.html\n"
       "  lockstep report llama7b-256 --change parallel.tp=4 --change parallel.dp=16 -o both.html\n"
-      "  lockstep report before.json after.json -o both.html");
+      "  lockstep report pipeline-gpipe pipeline-1f1b -o both.html");
   command->callback([given] {
     check_report(given->output, "--output");
     if (given->second.empty() && given->changes.empty()) return report_one(*given);

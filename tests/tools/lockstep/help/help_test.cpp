@@ -108,8 +108,10 @@ TEST_CASE("every help names its command in full and has two examples that run") 
     CHECK(contains(help, "Usage: " + command + " "));
     const auto examples = section(help, "Examples:");
     CHECK(examples.size() >= 2);
-    const bool of_stores = command == "lockstep merge" || command == "lockstep query";
-    const std::string in_folder = of_stores ? "cd " + stores.folder() + " && " : "";
+    // Examples that read stores, and those that write pages.
+    const bool of_files =
+        command == "lockstep merge" || command == "lockstep query" || command == "lockstep report";
+    const std::string in_folder = of_files ? "cd " + stores.folder() + " && " : "";
     for (const std::string& example : examples) {
       CAPTURE(example);
       CHECK(example.rfind(command, 0) == 0);

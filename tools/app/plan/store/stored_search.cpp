@@ -10,6 +10,7 @@
 #include "sim/config/json_values.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
+#include "tools/app/inputs/calibration_of.hpp"
 #include "tools/app/json.hpp"
 
 namespace lockstep::app {
@@ -153,7 +154,7 @@ std::string inputs_hash(const std::vector<std::unique_ptr<PlanSetting>>& setting
 StoredOptions stored_options(const PlanRequest& request,
                              const std::vector<std::unique_ptr<PlanSetting>>& settings,
                              const std::vector<std::string>* current) {
-  const std::string calibration = absolute(request.calibration);
+  const std::string calibration = absolute(calibration_file(request.calibration));
   return {{"objective", Json(request.objective).dump()},
           {"pareto", texts(request.pareto).dump()},
           {"where", texts(request.where).dump()},
