@@ -18,3 +18,13 @@ if output=$("$check" "$tree"); then
   exit 1
 fi
 [[ $output == "tools/e.cpp:2: error: lockstep::Plan is also defined in sim/a.hpp:2" ]]
+
+rm "$tree/tools/e.cpp"
+mkdir "$tree/tests"
+printf 'TEST_CASE("one, two") {}\n' > "$tree/tests/f.cpp"
+"$check" "$tree"
+printf 'TEST_CASE("one; two") {}\n' > "$tree/tests/f.cpp"
+if "$check" "$tree" > /dev/null 2>&1; then
+  echo "not refused: a semicolon in the name of a test"
+  exit 1
+fi

@@ -235,7 +235,7 @@ class AttentionBed : public Bed {
 
 }  // namespace
 
-TEST_CASE("fused attention: q k^T and p v of every head; half of it under a causal mask") {
+TEST_CASE("fused attention: q k^T and p v of every head, half of it under a causal mask") {
   AttentionBed bed;
   Operation& operation = bed.operation(OperationKind::attention, {bed.q, bed.k, bed.v}, {bed.o});
   CHECK(bed.kernel().batches == 16);
@@ -377,7 +377,7 @@ TEST_CASE("an embedding moves the rows of its tokens, not its table") {
   CHECK(bed.kernel().math == Dtype::bf16);
 }
 
-TEST_CASE("the gradient of a table gathers rows; a new one is all zeros first") {
+TEST_CASE("the gradient of a table gathers rows, a new one is all zeros first") {
   Bed bed;
   const Ref tokens = bed.tensor({{Dim::sequence, 100}}, Dtype::int32);
   const Ref g_y = bed.tensor({{Dim::sequence, 100}, {Dim::hidden, 64}});

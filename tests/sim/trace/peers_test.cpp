@@ -192,7 +192,7 @@ TEST_CASE("each server meets the workers in its own collectives") {
   CHECK_FALSE(peers.other_stage(2, 0));  // to wait for a host is no bubble
 }
 
-TEST_CASE("a group without a name has that of its axes; copies to the host have their own") {
+TEST_CASE("a group without a name has that of its axes, copies to the host have their own") {
   const TrainingStepTimeline step = two_replicas();
   const Peers peers{step};
   CHECK(peers.group(communication_of(OperationKind::collective, "", Ref{}, 0, group_of("", {0}))) ==

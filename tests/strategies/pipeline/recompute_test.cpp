@@ -103,7 +103,7 @@ TEST_CASE("a second forward pass that stops early ends with the last tensor that
 }
 
 TEST_CASE(
-    "every second product is kept, and attention; what backward needs of the rest is done again") {
+    "every second product is kept, and attention, what backward needs of the rest is done again") {
   ModelGraph graph = gpt(AttentionKind::flash, 0);
   recompute(graph, Recompute::every_second_gemm);
   // Products in order: q, k, v, out, up, down. The second, fourth and sixth are not kept; of down's

@@ -124,7 +124,7 @@ TEST_CASE("what a rank sends to experts is as much as ever") {
 }
 
 TEST_CASE(
-    "a capacity without skew fills all slots; with it experts hold what comes, at most that") {
+    "a capacity without skew fills all slots, with it experts hold what comes, at most that") {
   const Found even = found(8, std::nullopt);
   CHECK(found(8, std::nullopt, 2).gemms == 2 * even.gemms);
   CHECK(found(8, 4, 2).gemms == 2 * even.gemms);

@@ -60,7 +60,7 @@ TEST_CASE("validated runs were simulated with every default stack") {
   }
 }
 
-TEST_CASE("a scenario without a stack has the default and says why; a named stack has no reason") {
+TEST_CASE("a scenario without a stack has the default and says why, a named stack has no reason") {
   const Scenario chosen = scenario_on("h100-sxm5-80gb", R"(, "precision": "fp8")");
   CHECK(chosen.stack == "transformer-engine");
   CHECK(chosen.stack_reason.find("Transformer Engine") != std::string::npos);

@@ -77,7 +77,7 @@ TEST_CASE("every file among the builders has a row in the table") {
   }
 }
 
-TEST_CASE("ring: clockwise links first; two GPUs share a cable, one has none") {
+TEST_CASE("ring: clockwise links first, two GPUs share a cable, one has none") {
   const Cluster ring = direct("ring", 5);
   CHECK(ring.link_count() == 10);
   CHECK(ring.nodes() == 5);
@@ -88,7 +88,7 @@ TEST_CASE("ring: clockwise links first; two GPUs share a cable, one has none") {
   CHECK(direct("ring", 1).link_count() == 0);
 }
 
-TEST_CASE("full mesh n(n-1) links; hypercube n log n; torus two per side and GPU") {
+TEST_CASE("full mesh n(n-1) links, hypercube n log n, torus two per side and GPU") {
   CHECK(direct("full_mesh", 7).link_count() == 42);
   CHECK(direct("hypercube", 16).link_count() == 64);
   CHECK(degree(direct("hypercube", 16), 9, LinkKind::network) == 4);
@@ -127,7 +127,7 @@ TEST_CASE("DGX A100 and H100: all NVLinks of a GPU to one NVSwitch vertex, a NIC
   }
 }
 
-TEST_CASE("Summit: NVLink to two GPUs and the CPU, two links each; two NIC ports") {
+TEST_CASE("Summit: NVLink to two GPUs and the CPU, two links each, two NIC ports") {
   const Cluster box = build_cluster(hgx("summit"), std::nullopt, nodes(1));
   for (int gpu = 0; gpu < 6; ++gpu) {
     CHECK(degree(box, gpu, LinkKind::nvlink) == 3);

@@ -157,7 +157,7 @@ TEST_CASE("a slower link takes its time, and says what it was") {
   CHECK(time_of(both, 1, 0, 1'000'000_B) == 106_us);
 }
 
-TEST_CASE("bandwidth is what is carried; changes act on what the ones before left") {
+TEST_CASE("bandwidth is what is carried, changes act on what the ones before left") {
   LinkFigures pcie = link_of(64_GBps, 1_us);
   pcie.efficiency = 0.75;
   const Cluster before = build_cluster(call("ring", {{"link", pcie}}), std::nullopt, ranks(4));
@@ -181,7 +181,7 @@ TEST_CASE("bandwidth is what is carried; changes act on what the ones before lef
         }).find("beyond what a link can have") != std::string::npos);
 }
 
-TEST_CASE("another latency moves no route; of a split one the slowest path counts") {
+TEST_CASE("another latency moves no route, of a split one the slowest path counts") {
   const Cluster before = fat_tree(32);
   const Cluster after = set(before, "leaf0 -> spine2", "latency=9 us").cluster;
   const Route usual = route_of(*make_router(before), 0, 31);

@@ -140,7 +140,7 @@ TEST_CASE("RCCL's files: xGMI, and a card whose two ports are one NIC in one slo
   CHECK(take_census(file.cluster).count(VertexKind::nic) == 1);
 }
 
-TEST_CASE("several NICs for every GPU are one; slow ones next to them are left out") {
+TEST_CASE("several NICs for every GPU are one, slow ones next to them are left out") {
   const ImportedCluster fixture = imported("many-nics.xml");
   CHECK(fixture.notes ==
         Notes{"left out: 0000:c0:00.0, eth0 (a NIC slower than the others of 100 Gb/s)",

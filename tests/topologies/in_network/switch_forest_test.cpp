@@ -93,7 +93,7 @@ TEST_CASE("three levels: over the spine of each pod that one core joins") {
   CHECK(forest->switches.size() == 8 + 4 + 1);  // all leaves, a spine a pod, one core
 }
 
-TEST_CASE("rings, tori and dragonflies are no trees; one node has no fabric") {
+TEST_CASE("rings, tori and dragonflies are no trees, one node has no fabric") {
   for (const char* name : {"ring", "torus-2d", "hypercube", "full-mesh", "dragonfly", "dgx-h100"}) {
     CAPTURE(name);
     CHECK_FALSE(switch_forest(shipped(name), SwitchTier::fabric));

@@ -54,7 +54,7 @@ TEST_CASE("a route from an end point to itself is empty") {
   CHECK(route.paths == 1);
 }
 
-TEST_CASE("ring: the shorter direction; at half the length both, or clockwise on one path") {
+TEST_CASE("ring: the shorter direction, at half the length both, or clockwise on one path") {
   const Cluster ring = direct("ring", 8);
   CHECK(walk(ring, route_of(*make_router(ring), 6, 1)) == "gpu6 gpu7 gpu0 gpu1");
   CHECK(walk(ring, route_of(*make_router(ring), 1, 7)) == "gpu1 gpu0 gpu7");
@@ -166,7 +166,7 @@ TEST_CASE("NVL72: the GPU in the same tray that stands on the receiver's rail") 
         "node1/cpu35 node1/gpu71");
 }
 
-TEST_CASE("a fat tree splits over its spines; hashing takes one of them, always the same") {
+TEST_CASE("a fat tree splits over its spines, hashing takes one of them, always the same") {
   const Cluster tree =
       build_cluster(call("fat_tree", {{"link", plain_link()}, {"radix", std::int64_t{8}}}),
                     std::nullopt, ranks(32));

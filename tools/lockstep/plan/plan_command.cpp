@@ -190,7 +190,19 @@ void write_page(const Options& given, const PlanResult& result) {
   write_file(given.page, report_page(report_of(result), drawn));
 }
 
-void run_and_print(Options& given, const std::optional<LaunchFramework>& emit) {
+/// Launch flags or the scenario of the best layout.
+void print_emitted(const EmitTarget& emit, const PlanResult& result) {
+  const auto* framework = std::get_if<LaunchFramework>(&emit);
+  print(framework != nullptr ? emitted(*framework, result) : emitted_scenario(result));
+}
+void add_to(Report& report, const EmitTarget& emit, const PlanResult& result) {
+  if (const auto* framework = std::get_if<LaunchFramework>(&emit))
+    add_emitted(*framework, result, report);
+  else
+    add_emitted_scenario(result, report);
+}
+
+void run_and_print(Options& given, const std::optional<EmitTarget>& emit) {
   parse_budget(given.budget, given.plan);
   parse_shard(given.shard, given.plan);
   given.plan.pareto = split(given.pareto);
@@ -213,10 +225,10 @@ void run_and_print(Options& given, const std::optional<LaunchFramework>& emit) {
                           : app::plan_into_store({given.plan, given.store, given.resume, kVersion});
   line.clear();
   if (emit && given.style.format != Format::json) {
-    print(emitted(*emit, result));
+    print_emitted(*emit, result);
   } else {
     Report report = report_of(result);
-    if (emit) add_emitted(*emit, result, report);
+    if (emit) add_to(report, *emit, result);
     print(render(report, given.style));
   }
   for (const FigureTarget& target : figures) write_figure(plan_figure(target.kind, result), target);
@@ -233,7 +245,7 @@ void run(Options& given, const Command& command) {
     print(job_script_of(command, *engine, {given.plan.space, given.store, given.shards}));
     return;
   }
-  run_and_print(given, emit ? std::optional{std::get<LaunchFramework>(*emit)} : std::nullopt);
+  run_and_print(given, emit);
 }
 
 }  // namespace
@@ -255,8 +267,9 @@ void add_plan(const Command& app) {
       ->add_option(
           "--emit", given->emit,
           "Print launch flags of the best layout instead: megatron, torchtitan, deepspeed "
-          "or nemo, with a comment for what these cannot express; or, without searching, a "
-          "script that searches in shards: slurm, parallel or hyperqueue")
+          "or nemo, with a comment for what these cannot express; scenario: the best layout as a "
+          "file for run; or, without searching, a script that searches in shards: slurm, parallel "
+          "or hyperqueue")
       ->type_name("NAME");
   command
       ->add_option("--plot", given->plots,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/json_values.hpp"
 #include "tools/app/json.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
@@ -15,6 +16,14 @@ const PlanRow& best_of(const PlanResult& result) {
   if (result.rows.empty() || !result.rows.front().step)
     throw Refusal("--emit: no layout was found");
   return result.rows.front();
+}
+
+/// Without the summary, which describes the scenario before the search.
+JsonValue scenario_of(const PlanRow& row) {
+  JsonValue out = row.step->scenario.resolved;
+  if (auto* members = std::get_if<JsonObject>(&out.data))
+    std::erase_if(*members, [](const JsonMember& each) { return each.key == "summary"; });
+  return out;
 }
 
 std::string_view name_of(LaunchFramework framework) {
@@ -34,6 +43,14 @@ std::string emitted(LaunchFramework framework, const PlanResult& result) {
       scenario.model.name, scenario.parallel.ranks(), scenario.cluster.device.id,
       best.step->throughput.step_s, layout_text(scenario.parallel));
   return out + with_comments(launch_flags(framework, scenario));
+}
+
+std::string emitted_scenario(const PlanResult& result) {
+  return json_lines(scenario_of(best_of(result)));
+}
+
+void add_emitted_scenario(const PlanResult& result, Report& report) {
+  report.more.emplace_back("scenario", json_text(scenario_of(best_of(result))));
 }
 
 void add_emitted(LaunchFramework framework, const PlanResult& result, Report& report) {

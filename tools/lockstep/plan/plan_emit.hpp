@@ -13,7 +13,11 @@ namespace lockstep::cli {
 /// framework cannot express.
 [[nodiscard]] std::string emitted(LaunchFramework framework, const PlanResult& result);
 
-/// Adds the launch flags to the report's JSON.
+/// The best layout as a scenario file, with every default.
+[[nodiscard]] std::string emitted_scenario(const PlanResult& result);
+
+/// Adds the launch flags, or the scenario, to the report's JSON.
 void add_emitted(LaunchFramework framework, const PlanResult& result, Report& report);
+void add_emitted_scenario(const PlanResult& result, Report& report);
 
 }  // namespace lockstep::cli

@@ -16,6 +16,7 @@ namespace {
 
 /// Takes minutes on two cores.
 constexpr std::uint64_t kPointsPerShard = 30'000'000;
+constexpr std::string_view kScenario = "scenario";
 
 }  // namespace
 
@@ -25,6 +26,8 @@ EmitTarget emit_target(const std::string& name) {
     if (each == name) return framework;
     names.push_back(each);
   }
+  if (name == kScenario) return EmitsScenario{};
+  names.push_back(kScenario);
   for (const auto& [each, engine] : job_engines()) {
     if (each == name) return engine;
     names.push_back(each);

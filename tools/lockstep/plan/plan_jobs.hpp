@@ -12,10 +12,13 @@
 
 namespace lockstep::cli {
 
-using EmitTarget = std::variant<LaunchFramework, JobEngine>;
+/// The best layout as a scenario for `run`.
+struct EmitsScenario {};
 
-/// The value of --emit: a framework whose launch flags are printed, or an engine whose job script
-/// is. Throws UsageError with the nearest name.
+using EmitTarget = std::variant<LaunchFramework, JobEngine, EmitsScenario>;
+
+/// The value of --emit: a framework whose launch flags are printed, an engine whose job script is,
+/// or "scenario". Throws UsageError with the nearest name.
 [[nodiscard]] EmitTarget emit_target(const std::string& name);
 
 struct JobScriptOptions {

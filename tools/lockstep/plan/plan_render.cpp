@@ -161,6 +161,18 @@ class PlanReport {
   }
 
  private:
+  /// Of a layout that fits by less than peaks of validated runs differ; else empty.
+  static std::string tight_memory(const RankMemory& memory) {
+    if (memory.fit() != MemoryFit::tight) return {};
+    return fmt::format(
+        "memory {} of {} is tight: peaks of validated runs are up to {:.0f} % higher; --where "
+        "'memory_margin >= {}' finds layouts with room",
+        to_string(memory.needed()), to_string(*memory.capacity), 100 * memory.margin,
+        to_string(Bytes{
+            std::llround(memory.margin * static_cast<double>(memory.needed().count()) / (1 << 30)) *
+            (std::int64_t{1} << 30)}));
+  }
+
   std::vector<std::string> headline() const {
     std::vector<std::string> out;
     const PlanRow* best = result_.rows.empty() ? nullptr : &result_.rows.front();
@@ -188,6 +200,8 @@ class PlanReport {
       if (const auto value = metric_of(*best, metric))
         times += fmt::format(", {}{}", name, metric_text(info_of(metric), *value));
     out.push_back(times);
+    if (const std::string memory = tight_memory(best->step->memory); !memory.empty())
+      out.push_back(memory);
     const auto unknown = [&](PlanMetric metric) { return !metric_of(*best, metric); };
     std::vector<std::string> missing;
     if (unknown(PlanMetric::usd)) missing.emplace_back("cost");
@@ -195,6 +209,7 @@ class PlanReport {
     if (!missing.empty())
       out.push_back(fmt::format("{}: unknown ({}--price, --watts)", fmt::join(missing, ", "),
                                 unknown(PlanMetric::days) ? "--tokens with " : ""));
+    // What the options made of a scenario is in no file; --emit scenario writes it.
     std::string command = "lockstep run SCENARIO";
     for (const std::string& each : best->overrides)
       command += fmt::format(
@@ -325,7 +340,10 @@ class PlanReport {
 
   std::vector<std::string> certificate() const {
     const SearchCertificate& of = result_.certificate;
-    std::vector<std::string> out{""};
+    std::vector<std::string> out;
+    for (const PlanRow& row : result_.baselines)
+      if (!row.step) out.push_back(fmt::format("{}: {}", row.label, status_of(row)));
+    out.emplace_back();
     out.push_back(result_.part.empty()
                       ? fmt::format("{} points in the space", grouped(of.points))
                       : fmt::format("{} points in {}, of {} in the space", grouped(of.points),

@@ -67,7 +67,7 @@ TEST_CASE("ulysses over more ranks than heads of keys: these are replicated by a
   CHECK(step.traffic("cp", Collective::all_to_all, "layer.backward") == exchanged);
 }
 
-TEST_CASE("ring attention: n - 1 hops of keys and values forward; backward gradients come home") {
+TEST_CASE("ring attention: n - 1 hops of keys and values forward, backward gradients come home") {
   // Liu et al., arXiv 2310.01889: one hop passes 2 * 2(s/n)b g d bytes. Backward keys and values go
   // round again, and their gradients with them: n - 1 hops and one home.
   for (const int n : {2, 4, 8}) {

@@ -115,7 +115,7 @@ TEST_CASE("two collectives stand apart, each below its name") {
   CHECK((second + 1)->rfind("  1 MiB", 0) == 0);
 }
 
-TEST_CASE("COLUMNS overrides the terminal; without either tables have 100 columns") {
+TEST_CASE("COLUMNS overrides the terminal, without either tables have 100 columns") {
   const std::string command = "lockstep list devices";
   CHECK(widest_row(output_of(command)) <= 100);
   CHECK(widest_row(output_of("COLUMNS=60 " + command)) <= 60);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/tools/new_file.hpp"
 #include "tests/tools/run_command.hpp"
 
 namespace lockstep {
@@ -144,10 +145,10 @@ TEST_CASE("a killed search goes on from its store to the same bytes, simulating 
   }
 }
 
-TEST_CASE("a budget ends a search that --resume completes; until then it cannot be merged") {
+TEST_CASE("a budget ends a search that --resume completes, until then it cannot be merged") {
   const Folder folder;
   const std::string store = folder / "plan.db";
-  (void)output_of(kPlan + "--budget 8 --store " + store);
+  (void)output_of(kPlan + "--budget 2 --store " + store);
   const std::string first = rows_in(store);
   CHECK(contains(error_of("lockstep merge " + store), "not complete"));
   CHECK(output_of(kPlan + "--resume --store " + store) == output_of(kPlan));
@@ -257,6 +258,21 @@ TEST_CASE("a script repeats the options and packs shards into at most 1000 tasks
   CHECK(contains(script, "--shard \"$1/2500\""));
   CHECK(contains(script, "plan.shard-{1..2500}-of-2500.db"));
   CHECK(run_command("bash -n <<'END'\n" + script + "\nEND").status == 0);
+}
+
+TEST_CASE("--emit scenario is a file that runs to the step of the plan") {
+  const std::string plan =
+      "lockstep plan --model llama3-8b --cluster dgx-h100 --global-batch 16 --vary tp=1,2 --fix "
+      "pp=1 "
+      "--fix cp=1 --fix overlap=none --fix micro_batch=1 --top 1 ";
+  const NewFile scenario;
+  std::ofstream{scenario.path()} << output_of(plan + "--emit scenario");
+  const auto planned = nlohmann::json::parse(output_of(plan + "--format json --emit scenario"));
+  const auto run =
+      nlohmann::json::parse(output_of("lockstep run " + scenario.path() + " --format json"));
+  CHECK(run["step_time_s"] == planned["rows"][0]["step_time_s"]);
+  CHECK(planned["scenario"]["parallel"]["tp"] == planned["rows"][0]["tp"]);
+  CHECK_FALSE(planned["scenario"].contains("summary"));
 }
 
 }  // namespace lockstep
