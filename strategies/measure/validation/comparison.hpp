@@ -53,11 +53,4 @@ struct Comparison {
   [[nodiscard]] double error() const { return simulated / measured - 1; }
 };
 
-/// A row that cannot be modeled, and why.
-struct NotModeled {
-  std::string id;
-  std::string group;
-  std::string reason;
-};
-
 }  // namespace lockstep

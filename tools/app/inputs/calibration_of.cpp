@@ -1,23 +1,20 @@
 #include "tools/app/inputs/calibration_of.hpp"
 
-#include <filesystem>
+#include <utility>
 
 #include "strategies/measure/machine/machine_file.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/config_folder.hpp"
+#include "tools/app/inputs/shipped_or_file.hpp"
 #include "topologies/files/config_names.hpp"
 
 namespace lockstep::app {
 
 std::string calibration_file(const std::string& name) {
-  std::error_code ignored;
-  const bool bare = !name.empty() && name.find('/') == std::string::npos &&
-                    name.find(".json") == std::string::npos &&
-                    !std::filesystem::exists(name, ignored);
-  if (!bare) return name;
-  const ConfigNames names{config_folder(), "calibration"};
-  if (const auto id = names.meant(name)) return names.file_of(*id).string();
-  throw RequestError("calibration", names.complaint("calibration", name));
+  constexpr const char* kFolder = "calibration";
+  if (auto file = shipped_or_file(name, kFolder)) return *std::move(file);
+  throw RequestError("calibration",
+                     ConfigNames{config_folder(), kFolder}.complaint("calibration", name));
 }
 
 std::optional<MeasuredMachine> machine_of(const std::string& file) {

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <utility>
 
 #include "sim/config/config_error.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/config_folder.hpp"
+#include "tools/app/inputs/shipped_or_file.hpp"
 #include "topologies/files/config_names.hpp"
 
 namespace lockstep::app {
@@ -25,14 +26,10 @@ std::string hint_of_model(const std::string& name) {
 }  // namespace
 
 std::string scenario_file(const std::string& name) {
-  std::error_code ignored;
-  const bool bare = name.find('/') == std::string::npos &&
-                    name.find(".json") == std::string::npos &&
-                    !std::filesystem::exists(name, ignored);
-  if (!bare) return name;
-  const ConfigNames names{config_folder(), "scenarios"};
-  if (const auto id = names.meant(name)) return names.file_of(*id).string();
-  throw RequestError(names.complaint("scenario", name) + hint_of_model(name));
+  constexpr const char* kFolder = "scenarios";
+  if (auto file = shipped_or_file(name, kFolder)) return *std::move(file);
+  throw RequestError(ConfigNames{config_folder(), kFolder}.complaint("scenario", name) +
+                     hint_of_model(name));
 }
 
 }  // namespace lockstep::app

@@ -17,6 +17,7 @@
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
+#include "tools/app/inputs/shipped_or_file.hpp"
 #include "tools/app/plan/standard_axes.hpp"
 #include "topologies/files/config_names.hpp"
 
@@ -111,14 +112,9 @@ class SpaceFile {
   }
 
   [[nodiscard]] static std::string file_of(const std::string& name) {
-    std::error_code ignored;
-    const bool bare = name.find('/') == std::string::npos &&
-                      name.find(".json") == std::string::npos &&
-                      !std::filesystem::exists(name, ignored);
-    if (!bare) return name;
-    const ConfigNames names{config_folder(), "spaces"};
-    if (const auto id = names.meant(name)) return names.file_of(*id).string();
-    throw RequestError("space", names.complaint("space", name));
+    constexpr const char* kFolder = "spaces";
+    if (auto file = shipped_or_file(name, kFolder)) return *std::move(file);
+    throw RequestError("space", ConfigNames{config_folder(), kFolder}.complaint("space", name));
   }
 
  private:
