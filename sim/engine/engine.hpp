@@ -314,7 +314,7 @@ class Engine {
   std::vector<StreamState> streams_;
   // Per endpoint, ascending: streams that compute on no processor; empty where nothing slows.
   std::vector<std::vector<std::uint32_t>> computing_at_;
-  std::vector<std::int32_t> communicating_;  // collectives in flight per endpoint, likewise
+  std::vector<std::int32_t> communicating_;  // collectives in flight per endpoint
   std::vector<CallState> calls_;
   std::vector<MemberState> members_;  // of all calls
   std::uint64_t lane_count_ = 0;      // of all calls

@@ -26,10 +26,10 @@ Communicator communicator_of(const Program& program, int rank, const Communicati
   const bool is_host = rank >= mesh.ranks();
   Communicator out;
   const std::vector<int> all = mesh.members(is_host ? 0 : rank, communication.over);
-  if (communication.only.empty()) {
+  if (communication.participants.empty()) {
     out.members = all;
   } else {
-    for (const int position : communication.only) {
+    for (const int position : communication.participants) {
       out.members.push_back(all[static_cast<std::size_t>(position)]);
     }
   }

@@ -129,8 +129,8 @@ struct Ref {
 struct Communication {
   Collective collective = Collective::all_reduce;
   MeshSubAxes over{};  // the communicator: ranks that differ along these, outermost first
-  /// Only these positions along `over` take part; empty: all.
-  std::vector<int> only{};
+  /// Positions along `over` that take part, ascending; empty: all.
+  std::vector<int> participants{};
   /// A host takes part after the ranks, as the root: its index among the roles of hosts.
   std::optional<int> host{};
   int root = 0;  // a position along `over`, unless a host is the root

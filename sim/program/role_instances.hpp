@@ -56,8 +56,8 @@ class RoleInstances {
   std::vector<std::uint32_t> place_of_position_;  // among those that are named
   int microbatches_ = 1;
   std::vector<std::uint32_t> numbers_;   // per cell; kNone: not met yet
-  std::vector<std::uint32_t> of_name_;   // of the present call
-  std::vector<std::uint32_t> operands_;  // likewise
+  std::vector<std::uint32_t> of_name_;   // of the current call
+  std::vector<std::uint32_t> operands_;  // of the current call
 };
 
 }  // namespace lockstep

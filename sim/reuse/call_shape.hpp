@@ -38,7 +38,7 @@ class CallShapes {
   const Network& network_;
   RouteCache routes_;
   std::vector<std::uint32_t> number_;      // per link, of the current call
-  std::map<int, std::uint64_t> channels_;  // likewise
+  std::map<int, std::uint64_t> channels_;  // of the current call
   CallShape out_;
   ScheduleStep step_;
 };

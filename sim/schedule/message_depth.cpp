@@ -131,7 +131,7 @@ class Depths {
     for (const Connection& connection : connections_)
       for (std::size_t i = 0; i < connection.sent_in.size(); ++i)
         if (std::abs(connection.sent_in[i] - connection.awaited_in[i]) > 1) return false;
-    return std::ranges::all_of(waits_, [end](const Wait& wait) {
+    return std::ranges::all_of(waits_, [end](const StepDependency& wait) {
       return wait.awaited < wait.step && (wait.step < end || wait.awaited >= end - 1);
     });
   }
@@ -227,7 +227,7 @@ class Depths {
   }
 
   /// A step of one lane that waits for one of another.
-  struct Wait {
+  struct StepDependency {
     std::int64_t step = 0;
     std::int64_t awaited = 0;
   };
@@ -235,7 +235,7 @@ class Depths {
   const Schedule& schedule_;
   std::size_t lanes_a_rank_;
   bool keeps_steps_;
-  std::vector<Wait> waits_;
+  std::vector<StepDependency> waits_;
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> queue_;
   std::vector<Connection> connections_;

@@ -53,7 +53,7 @@ class Unposted {
 
 /// A wait and the lane, as an index over all ranks, that would have to move for it to end.
 struct Edge {
-  Wait wait;
+  LaneWait wait;
   std::size_t to = 0;
 };
 
@@ -66,13 +66,13 @@ class WaitGraph {
     for (std::size_t lane = 0; lane < positions.size(); ++lane) add_edges(lane);
   }
 
-  [[nodiscard]] std::vector<Wait> find() const {
+  [[nodiscard]] std::vector<LaneWait> find() const {
     if (for_nobody_) return {*for_nobody_};
     const std::vector<std::size_t> some = some_ring();
-    std::vector<Wait> shortest;
+    std::vector<LaneWait> shortest;
     constexpr std::size_t kStarts = 64;  // enough to find a short one where there is one
     for (std::size_t i = 0; i < std::min(some.size(), kStarts); ++i) {
-      std::vector<Wait> ring = shortest_ring(some[i]);
+      std::vector<LaneWait> ring = shortest_ring(some[i]);
       if (shortest.empty() || ring.size() < shortest.size()) shortest = std::move(ring);
     }
     return shortest;
@@ -99,26 +99,27 @@ class WaitGraph {
     for (const std::uint32_t open : position.open_sends) {
       const Send& send = step_.sends[open];
       const auto other = unposted(send.peer).lane_that_receives(rank_of(lane), send.channel);
-      add(lane, wait_of(lane, Wait::Kind::send, send.peer, send.channel), other);
+      add(lane, wait_of(lane, LaneWait::Kind::send, send.peer, send.channel), other);
     }
     for (const std::uint32_t open : position.open_receives) {
       const Receive& receive = step_.receives[open];
       const auto other = unposted(receive.peer).lane_that_sends(rank_of(lane), receive.channel);
-      add(lane, wait_of(lane, Wait::Kind::receive, receive.peer, receive.channel), other);
+      add(lane, wait_of(lane, LaneWait::Kind::receive, receive.peer, receive.channel), other);
     }
   }
 
   void add_named_steps(std::size_t lane) {
     for (const ScheduleStepRef& after : step_.after) {
       if (positions_[index(rank_of(lane), after.lane)].done > after.step) continue;
-      Wait wait = wait_of(lane, Wait::Kind::step, rank_of(lane), 0);
+      LaneWait wait = wait_of(lane, LaneWait::Kind::step, rank_of(lane), 0);
       wait.named = after;
       add(lane, wait, after.lane);
     }
   }
 
-  [[nodiscard]] Wait wait_of(std::size_t lane, Wait::Kind kind, int peer, int channel) const {
-    Wait wait;
+  [[nodiscard]] LaneWait wait_of(std::size_t lane, LaneWait::Kind kind, int peer,
+                                 int channel) const {
+    LaneWait wait;
     wait.rank = rank_of(lane);
     wait.lane = lane_of(lane);
     wait.step = positions_[lane].done;
@@ -128,7 +129,7 @@ class WaitGraph {
     return wait;
   }
 
-  void add(std::size_t lane, Wait wait, std::optional<int> other_lane) {
+  void add(std::size_t lane, LaneWait wait, std::optional<int> other_lane) {
     wait.for_nobody = !other_lane.has_value();
     if (wait.for_nobody) {
       if (!for_nobody_) for_nobody_ = wait;
@@ -164,7 +165,7 @@ class WaitGraph {
   }
 
   /// Breadth first from a lane back to itself.
-  [[nodiscard]] std::vector<Wait> shortest_ring(std::size_t start) const {
+  [[nodiscard]] std::vector<LaneWait> shortest_ring(std::size_t start) const {
     std::vector<std::size_t> queue{start};
     std::unordered_map<std::size_t, std::pair<std::size_t, const Edge*>> came_from;
     for (std::size_t head = 0; head < queue.size(); ++head) {
@@ -177,10 +178,10 @@ class WaitGraph {
     return {};
   }
 
-  [[nodiscard]] static std::vector<Wait> way_to(
+  [[nodiscard]] static std::vector<LaneWait> way_to(
       std::size_t start,
       const std::unordered_map<std::size_t, std::pair<std::size_t, const Edge*>>& came_from) {
-    std::vector<Wait> ring;
+    std::vector<LaneWait> ring;
     std::size_t at = start;
     do {
       const auto& [before, edge] = came_from.at(at);
@@ -194,44 +195,45 @@ class WaitGraph {
   const Schedule& schedule_;
   std::span<const LanePosition> positions_;
   std::vector<std::vector<Edge>> edges_;  // per lane
-  std::optional<Wait> for_nobody_;        // of the lowest rank and lane
+  std::optional<LaneWait> for_nobody_;    // of the lowest rank and lane
   std::unordered_map<int, Unposted> unposted_;
   ScheduleStep step_;
 };
 
-std::string name_of(const Schedule& schedule, const Wait& wait) {
+std::string name_of(const Schedule& schedule, const LaneWait& wait) {
   return schedule.lanes() > 1
              ? fmt::format("rank {} lane {} step {}", wait.rank, wait.lane, wait.step)
              : fmt::format("rank {} step {}", wait.rank, wait.step);
 }
 
-std::string on_channel(const Wait& wait) {
+std::string on_channel(const LaneWait& wait) {
   return wait.channel == 0 ? std::string{} : fmt::format(" on channel {}", wait.channel);
 }
 
-std::string sentence(const Schedule& schedule, const Wait& wait) {
+std::string sentence(const Schedule& schedule, const LaneWait& wait) {
   const std::string who = name_of(schedule, wait);
-  if (wait.kind == Wait::Kind::step)
+  if (wait.kind == LaneWait::Kind::step)
     return fmt::format("{} waits for step {} of lane {}", who, wait.named.step, wait.named.lane);
   return fmt::format("{} waits to {} rank {}{}", who,
-                     wait.kind == Wait::Kind::send ? "send to" : "receive from", wait.peer,
+                     wait.kind == LaneWait::Kind::send ? "send to" : "receive from", wait.peer,
                      on_channel(wait));
 }
 
 /// What the peer would have to do and has no step for.
-std::string missing_part(const Wait& wait) {
+std::string missing_part(const LaneWait& wait) {
   return fmt::format("rank {} never {} rank {}{} after that", wait.peer,
-                     wait.kind == Wait::Kind::send ? "receives from" : "sends to", wait.rank,
+                     wait.kind == LaneWait::Kind::send ? "receives from" : "sends to", wait.rank,
                      on_channel(wait));
 }
 
 }  // namespace
 
-std::vector<Wait> wait_cycle(const Schedule& schedule, std::span<const LanePosition> positions) {
+std::vector<LaneWait> wait_cycle(const Schedule& schedule,
+                                 std::span<const LanePosition> positions) {
   return WaitGraph{schedule, positions}.find();
 }
 
-std::string describe_waits(const Schedule& schedule, std::span<const Wait> waits) {
+std::string describe_waits(const Schedule& schedule, std::span<const LaneWait> waits) {
   if (waits.empty()) return {};
   if (waits.front().for_nobody)
     return sentence(schedule, waits.front()) + " <- " + missing_part(waits.front());

@@ -20,7 +20,7 @@ struct LanePosition {
 };
 
 /// A wait of one lane.
-struct Wait {
+struct LaneWait {
   enum class Kind : std::uint8_t { send, receive, step };
   int rank = 0;
   int lane = 0;
@@ -36,11 +36,11 @@ struct Wait {
 /// wait that is never satisfied, or a wait cycle, each waiting for the next and the last for the
 /// first; empty if no lane waits. Prefers the unsatisfiable wait of the lowest rank, else a short
 /// cycle.
-[[nodiscard]] std::vector<Wait> wait_cycle(const Schedule& schedule,
-                                           std::span<const LanePosition> positions);
+[[nodiscard]] std::vector<LaneWait> wait_cycle(const Schedule& schedule,
+                                               std::span<const LanePosition> positions);
 
 /// "rank 0 lane 2 step 5 waits to send to rank 1 <- rank 1 lane 0 step 4 waits ... <- rank 0 lane 2
 /// step 5"; long cycles are shortened. Lanes are named if a schedule has several.
-[[nodiscard]] std::string describe_waits(const Schedule& schedule, std::span<const Wait> waits);
+[[nodiscard]] std::string describe_waits(const Schedule& schedule, std::span<const LaneWait> waits);
 
 }  // namespace lockstep

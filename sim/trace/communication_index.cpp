@@ -82,7 +82,7 @@ std::uint32_t CommunicationIndex::intern(const Operation& operation) {
   const Communication& communication = *operation.communication;
   Channel channel{operation.kind == OperationKind::collective,
                   communication.over,
-                  communication.only,
+                  communication.participants,
                   communication.host,
                   communication.group,
                   0};

@@ -23,7 +23,7 @@ namespace lockstep {
 struct Channel {
   bool collective = true;
   MeshSubAxes over{};
-  std::vector<int> only{};
+  std::vector<int> participants{};
   std::optional<int> host{};
   std::string group{};
   int displacement = 0;  // 0 .. size of `over` - 1

@@ -48,8 +48,9 @@ std::vector<int> Peers::ranks_meant(Place place) const {
     const int position = (mesh.coordinate(self, channel.over) + further) % count;
     return {group[static_cast<std::size_t>(position)]};
   }
-  std::vector<int> out = channel.only.empty() ? group : std::vector<int>{};
-  for (const int position : channel.only) out.push_back(group[static_cast<std::size_t>(position)]);
+  std::vector<int> out = channel.participants.empty() ? group : std::vector<int>{};
+  for (const int position : channel.participants)
+    out.push_back(group[static_cast<std::size_t>(position)]);
   if (channel.host) out.push_back(mesh.ranks() + *channel.host);
   return out;
 }

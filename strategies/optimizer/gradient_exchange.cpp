@@ -126,7 +126,7 @@ void sum_tied(TrainingStepAssembly& step) {
       if (weight.weight != tied->weight) continue;
       Operation sum = collective_of(step, Collective::all_reduce, step.program.mesh.axis("pp"),
                                     "reduce_tied_gradients");
-      sum.communication->only = {first, second};
+      sum.communication->participants = {first, second};
       sum.communication->group = "embedding";
       sum.stream = stream_of(step, "embedding", step.parallel.updates_by_bucket());
       sum.after_all = !step.parallel.updates_by_bucket();

@@ -15,8 +15,8 @@ namespace lockstep {
 struct BlockWeight {
   std::int64_t elements = 0;
   std::int64_t weight_bytes = 0;    // of all elements
-  std::int64_t gradient_bytes = 0;  // likewise
-  std::int64_t state_bytes = 0;     // likewise: what the optimizer keeps on the device
+  std::int64_t gradient_bytes = 0;  // of all elements
+  std::int64_t state_bytes = 0;     // optimizer states on the device, of all elements
   /// Whether the gradient is reduced over fewer than dp * cp ranks: an expert weight under ep.
   bool of_experts = false;
   bool tied = false;  // shared with another position

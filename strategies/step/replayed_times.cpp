@@ -52,10 +52,12 @@ std::vector<std::vector<int>> ReplayedTimes::sister_groups(int rank,
     const int next = open.back();
     open.pop_back();
     if (grouped.contains(next)) continue;
-    if (!how.only.empty()) {
+    if (!how.participants.empty()) {
       // Others along the communicator do something else meanwhile.
       const int position = program_.mesh.coordinate(next, how.over);
-      if (std::find(how.only.begin(), how.only.end(), position) == how.only.end()) continue;
+      if (std::find(how.participants.begin(), how.participants.end(), position) ==
+          how.participants.end())
+        continue;
     }
     std::vector<int> members = communicator_of(program_, next, how).members;
     for (const int member : members) {

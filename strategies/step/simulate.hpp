@@ -15,6 +15,7 @@
 #include "sim/trace/perfetto.hpp"
 #include "strategies/calibration/cost_data.hpp"
 #include "strategies/layout/parallel_config.hpp"
+#include "strategies/step/lowering/collective_choice.hpp"
 #include "strategies/step/lowering/fold_step.hpp"
 #include "topologies/devices/device.hpp"
 #include "topologies/graph/cluster.hpp"
@@ -65,8 +66,8 @@ class TrainingStepTooLarge : public Error {
 
 struct SimulatedTrainingStep {
   TrainingStepTimeline timeline;
-  Fidelity fidelity = Fidelity::all_ranks;  // the one used, never automatic
-  std::vector<std::string> algorithms{};    // as CollectiveChoice::report()
+  Fidelity fidelity = Fidelity::all_ranks;   // the one used, never automatic
+  std::vector<ReportedChoice> algorithms{};  // as CollectiveChoice::report()
   std::uint64_t transfers = 0;
   /// Equivalence classes, as timeline.ranks, if the step was folded or, with representatives, some
   /// ranks are slower; with differences under Folding::always.

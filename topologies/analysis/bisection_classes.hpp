@@ -20,7 +20,7 @@ struct BisectionClasses {
 
   std::vector<Half> half;                                                      // per class
   std::vector<std::int64_t> reach;                                             // bytes per second
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> capacities;  // likewise
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> capacities;  // bytes per second
 };
 
 [[nodiscard]] BisectionClasses bisection_classes(const Cluster& cluster);

@@ -7,7 +7,7 @@
 
 namespace lockstep::kernels {
 
-/// The parameters of a launch with its operands, in order; tables are in host memory.
+/// Arguments of a launch with its operands, in order; tables are in host memory.
 [[nodiscard]] Arguments arguments_of(const KernelLaunch& launch, const std::vector<Values>& reads,
                                      const std::vector<Values>& writes);
 

@@ -9,7 +9,7 @@
 /// 1); see functions.hpp.
 namespace lockstep::kernels {
 
-/// Numbers of scratch that a team needs.
+/// Scratch elements per team.
 [[nodiscard]] LOCKSTEP_BOTH constexpr std::int64_t attention_scratch(std::int64_t queries,
                                                                      std::int64_t keys,
                                                                      std::int64_t width,
@@ -39,8 +39,8 @@ struct Attention {
   }
 
  private:
-  /// What a team keeps: queries, a block of keys, then of values, their sum so far, probabilities;
-  /// per query the largest score so far, the sum of probabilities, by how much that shrinks.
+  /// Scratch of a team: queries, a block of keys then of values, the output so far, probabilities;
+  /// per query the running maximum of scores, the running sum, the rescaling factor.
   struct Held {
     Tile<Real> q;
     Tile<Real> k;
@@ -106,7 +106,7 @@ struct Attention {
     team.wait();
   }
 
-  /// Scores of one query become probabilities, times a factor that is known in the end.
+  /// Turns the scores of one query into unnormalized probabilities.
   LOCKSTEP_BOTH void weigh(const AttentionPlaces<Real>& at, const AttentionRows& rows,
                            const Held& held, int i, std::int64_t t, int count) const {
     Real most = held.most[i];

@@ -9,7 +9,7 @@
 /// functions.hpp.
 namespace lockstep::kernels {
 
-/// Numbers of scratch that a team needs: for queries, for keys.
+/// Scratch elements per team, for the gradients of queries and of keys.
 [[nodiscard]] LOCKSTEP_BOTH constexpr std::int64_t query_gradient_scratch(
     std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t value_width) {
   return queries * (2 * tile_step(width) + tile_step(value_width) + tile_step(keys) + 2) +
@@ -23,7 +23,7 @@ namespace lockstep::kernels {
          2 * keys * (tile_step(width) + tile_step(value_width));
 }
 
-/// What both gradients do with a block of queries and one of keys.
+/// Steps on a block of queries and a block of keys that both gradients share.
 template <class Real>
 struct AttentionGradient {
   const Arguments& a;
@@ -63,7 +63,7 @@ struct AttentionGradient {
     bring(team, v, a.in[2], count, at.value_width(),
           [&](int j) { return row(j) * at.value_width(); });
   }
-  /// Gradients of scores; keep(i, j, probability as it was multiplied with the value).
+  /// Computes gradients of scores; calls keep(i, j, probability after dropout).
   template <class Team, class Keep>
   LOCKSTEP_BOTH void of_scores(Team& team, std::int64_t b, std::int64_t head, std::int64_t query,
                                int queries, std::int64_t key, int keys, const Keep& keep) const {
@@ -134,7 +134,7 @@ struct AttentionQueryGradient {
   }
 };
 
-/// [q, k, v, o, statistics, g_o] -> [g_k, g_v], a team per block of keys of a head of keys; as
+/// [q, k, v, o, statistics, g_o] -> [g_k, g_v], a team per block of keys of a key head; as
 /// AttentionPlaces
 template <class Real>
 struct AttentionKeyGradient {

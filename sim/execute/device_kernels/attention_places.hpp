@@ -7,8 +7,8 @@
 
 namespace lockstep::kernels {
 
-/// Whether causal attention's query sees a key through a window: of the last keys, of runs of
-/// tokens where it is below zero, of all keys where it is zero.
+/// Whether a causal query attends to a key under a window: positive: the last `window` keys;
+/// negative: chunks of -window tokens; zero: all keys.
 [[nodiscard]] LOCKSTEP_BOTH inline bool is_visible(std::int64_t query, std::int64_t key,
                                                    std::int64_t window) {
   if (key > query) return false;
@@ -16,12 +16,11 @@ namespace lockstep::kernels {
   return window == 0 || query - key < window;
 }
 
-/// Attention's operands. Tables: tokens of queries, tokens of keys, key head of every head, number
-/// in the batch, number of the head. Sizes: queries, keys, heads, key heads, numbers of a head, of
-/// a value, whether causal, whether it goes on from what it reads, heads and tokens of the whole
-/// tensor, first sample, queries and keys that a team takes at a time, keys that a query sees (0:
-/// all before it; below zero: those of its chunk of that many tokens), samples. Numbers: factor of
-/// scores, dropout.
+/// Operands of attention. Tables: positions of queries, positions of keys, key head per head, index
+/// in the batch, index of the head. Sizes: queries, keys, heads, key heads, head size, value size,
+/// whether causal, whether it continues from the output it reads, heads and tokens of the whole
+/// tensor, first sample, queries and keys per tile, window (0: all earlier keys; negative: chunks
+/// of that many tokens), samples. Numbers: scale of scores, dropout probability.
 template <class Real>
 struct AttentionPlaces {
   const Arguments& a;
@@ -34,7 +33,7 @@ struct AttentionPlaces {
   [[nodiscard]] LOCKSTEP_BOTH int width() const { return static_cast<int>(a.size[4]); }
   [[nodiscard]] LOCKSTEP_BOTH int value_width() const { return static_cast<int>(a.size[5]); }
   [[nodiscard]] LOCKSTEP_BOTH Real factor() const { return static_cast<Real>(a.number[0]); }
-  /// Queries, or keys, that are done at a time.
+  /// Queries or keys per tile.
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t query_block() const { return a.size[11]; }
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t key_block() const { return a.size[12]; }
 
@@ -53,12 +52,12 @@ struct AttentionPlaces {
   [[nodiscard]] LOCKSTEP_BOTH bool sees(std::int64_t s, std::int64_t t) const {
     return a.size[6] == 0 || is_visible(a.at(0, s), a.at(1, t), a.size[13]);
   }
-  /// Whether any of these queries could see any of these keys, windows apart.
+  /// Whether any of these queries may attend to any of these keys, ignoring windows.
   [[nodiscard]] LOCKSTEP_BOTH bool meet(std::int64_t s, std::int64_t rows, std::int64_t t,
                                         std::int64_t columns) const {
     return a.size[6] == 0 || first_of(1, t, columns) <= last_of(0, s, rows);
   }
-  /// What a probability is multiplied with: 0 where it is dropped.
+  /// Dropout factor of a probability: 0 if dropped.
   [[nodiscard]] LOCKSTEP_BOTH Real kept(std::int64_t b, std::int64_t s, std::int64_t head,
                                         std::int64_t t) const {
     if (a.number[1] == 0) return 1;
@@ -93,15 +92,15 @@ struct AttentionPlaces {
   }
 };
 
-/// Queries of one head, or keys of one head of keys, that a team works on.
+/// The queries of one head, or keys of one key head, assigned to a team.
 struct AttentionRows {
   std::int64_t b;
   std::int64_t head;
   std::int64_t first;
   int count;
 
-  /// Those of block `block` of `side` of `length`; blocks of all heads of all samples are
-  /// neighbors.
+  /// Block number `block` of size `side` in a sequence of `length`; blocks of all heads of a
+  /// position range are adjacent.
   LOCKSTEP_BOTH AttentionRows(std::int64_t index, std::int64_t block, std::int64_t length,
                               std::int64_t side, std::int64_t heads, std::int64_t samples)
       : b{index / heads % samples},
@@ -109,8 +108,8 @@ struct AttentionRows {
         first{block * side},
         count{static_cast<int>(length - first < side ? length - first : side)} {}
 
-  /// Under a causal mask the last queries see most keys, the first keys are seen by most queries:
-  /// these come first, so that no long block is left for the end.
+  /// Under a causal mask the last queries and the first keys cost most; these are scheduled first
+  /// to balance load.
   template <class Real>
   [[nodiscard]] LOCKSTEP_BOTH static AttentionRows of_queries(const AttentionPlaces<Real>& at,
                                                               std::int64_t index) {

@@ -5,8 +5,8 @@
 
 namespace lockstep::kernels {
 
-/// Hands the function of a launch to a runner: each(function) for those of an index,
-/// teams(function) for those of a row. False for what has no function of its own: on_host.
+/// Passes the function of a launch to a runner: each(function) for functions of an index,
+/// teams(function) for functions of a team. False if the launch has no device function (on_host).
 template <class Real, class Runner>
 bool dispatch(KernelFunction function, const Arguments& a, Runner& runner) {
   using F = KernelFunction;

@@ -5,7 +5,7 @@
 
 #include "sim/execute/device_kernels/arguments.hpp"
 
-/// Number by number, or pair by pair; see functions.hpp.
+/// Elementwise kernels and rotary embeddings; see functions.hpp.
 namespace lockstep::kernels {
 
 /// Functions by number: 0 relu, 1 gelu (Hendrycks and Gimpel, arXiv 1606.08415, the exact form),
@@ -34,7 +34,7 @@ struct Activated {
   }
 };
 
-/// The function of the gate's number; below zero where there is no gate.
+/// Function applied to the gate; negative if there is no gate.
 [[nodiscard]] LOCKSTEP_BOTH inline std::int64_t gate_function(std::int64_t function) {
   if (function == 3) return 2;
   return function == 5 ? 1 : -1;
@@ -68,7 +68,7 @@ struct ActivateGradient {
   }
 };
 
-/// By which a pair of numbers of a token is turned, times a direction.
+/// Rotation angle of a pair of elements of a token, times a direction.
 template <class Real>
 [[nodiscard]] LOCKSTEP_BOTH inline Real angle_of(const Arguments& a, std::int64_t token,
                                                  std::int64_t place) {
@@ -76,8 +76,8 @@ template <class Real>
          std::pow(Real{10}, static_cast<Real>(place / 2));
 }
 
-/// [x] -> [y]; tokens; rows in `from` per token and in `to`: see below; direction. Turns, pair by
-/// pair, `turned` numbers of each row behind `plain` of it. Sizes: rows per token, tokens, width in
+/// [x] -> [y]; tokens; sizes below; direction. Rotates `turned` elements of each row after the
+/// first `plain`, in pairs. Sizes: rows per token, tokens, width in
 /// x, width in y, offset in x, offset in y, turned, whether x has one row per token alone.
 template <class Real>
 struct Rotate {
@@ -100,8 +100,8 @@ struct Rotate {
   }
 };
 
-/// [g_y] -> [g_shared]: what all heads give to the key that they share, turned back; tokens; heads,
-/// tokens, width in g_y, offset there, turned; direction
+/// [g_y] -> [g_shared]: gradient of the key shared by all heads, summed over heads and rotated
+/// back; tokens; heads, tokens, width in g_y, offset in g_y, turned; direction
 template <class Real>
 struct RotateShared {
   Arguments a;
@@ -130,7 +130,7 @@ struct RotateShared {
   }
 };
 
-/// [x] -> [y, mask]; places in the whole tensor; first place; probability
+/// [x] -> [y, mask] (dropout); positions in the whole tensor; first position; probability
 template <class Real>
 struct Drop {
   Arguments a;

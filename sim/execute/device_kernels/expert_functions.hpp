@@ -5,11 +5,11 @@
 
 #include "sim/execute/device_kernels/arguments.hpp"
 
-/// Mixtures of experts; see functions.hpp. A visit is a token's choice of an expert; the slot of a
-/// visit is a row of the experts' slots, below 0 where it is dropped.
+/// Mixture of experts; see functions.hpp. A visit is a (token, chosen expert) pair; its slot is a
+/// row of the experts' input, negative if the token is dropped.
 namespace lockstep::kernels {
 
-/// The largest of a row and the sum of exp(x - largest), to all lanes.
+/// Maximum of a row and the sum of exp(x - maximum), returned to all lanes.
 template <class Real>
 struct RowWeights {
   Real most = nothing<Real>();
@@ -29,8 +29,8 @@ struct RowWeights {
   [[nodiscard]] LOCKSTEP_BOTH Real probability(Real x) const { return std::exp(x - most) / sum; }
 };
 
-/// [logits] -> [weights, experts], a team per row; -; experts, choices. Of equal logits the first
-/// goes first.
+/// [logits] -> [weights, experts], a team per row; -; experts, choices. Ties go to the lower expert
+/// index.
 template <class Real>
 struct Route {
   Arguments a;
@@ -51,7 +51,7 @@ struct Route {
         expert = i;
       }
       last = team.maximum(best);
-      // The least of the experts that have it.
+      // The lowest index among the experts with this logit.
       const bool has_it = expert < experts && best == last;
       last_expert = -static_cast<std::int64_t>(
           team.maximum(has_it ? -static_cast<Real>(expert) : -static_cast<Real>(experts)));
@@ -86,16 +86,16 @@ struct RouteGradient {
   }
 
  private:
-  /// Within the row whatever the number, so that nothing beyond it is read.
+  /// Clamped to the row, so that an invalid index reads nothing outside it.
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t chosen(std::int64_t visit) const {
     const auto expert = static_cast<std::int64_t>(load<Real>(a.in[2], visit) + Real{0.5});
     return expert < 0 ? 0 : expert < a.size[0] ? expert : a.size[0] - 1;
   }
 };
 
-/// [experts] -> [slot of every visit], a team per expert, whose lanes take a stretch of visits
-/// each; group of every token; visits, choices, slots of an expert, groups of tokens, what of a
-/// group an expert takes. Visits get slots in their order.
+/// [experts] -> [slot per visit], a team per expert, each lane handling a contiguous range of
+/// visits; group per token; visits, choices, slots per expert, token groups, capacity per expert
+/// and group. Slots are assigned in visit order.
 template <class Real>
 struct AssignSlots {
   Arguments a;
@@ -130,7 +130,8 @@ struct AssignSlots {
     const bool own = a.table[0] == nullptr || a.table[0][visit / a.size[1]] == group;
     return own && chooses(visit, expert);
   }
-  /// take(visit, how many that `counts` were before it) for the lane's visits that count.
+  /// Calls take(visit, number of counted visits before it) for the lane's visits with
+  /// counts(visit).
   template <class Team, class Counts, class Take>
   LOCKSTEP_BOTH void number(Team& team, std::int64_t first, std::int64_t end, const Counts& counts,
                             const Take& take) const {
@@ -149,15 +150,15 @@ struct AssignSlots {
   }
 };
 
-/// The slot that a visit has; below 0: none. Never beyond the slots there are.
+/// Slot of a visit; negative: none. Clamped to the existing slots.
 [[nodiscard]] LOCKSTEP_BOTH inline std::int64_t slot_of(const Values& slots, std::int64_t visit,
                                                         std::int64_t most) {
   const double slot = load<double>(slots, visit);
   return slot >= 0 && slot < static_cast<double>(most) ? static_cast<std::int64_t>(slot) : -1;
 }
 
-/// [x, slot of every visit, (weights)] -> [slots], an index per number of a visit; -; width,
-/// choices, slots, whether weighted. What of the slots nobody visits is left as it is.
+/// [x, slot per visit, (weights)] -> [slots], an index per element of a visit; -; width, choices,
+/// slots, whether weighted. Slots without a visit keep their values.
 template <class Real>
 struct SendToSlots {
   Arguments a;
@@ -171,7 +172,7 @@ struct SendToSlots {
   }
 };
 
-/// [slots, slot of every visit, (weights)] -> [y], an index per number of a token; -; width,
+/// [slots, slot per visit, (weights)] -> [y], an index per element of a token; -; width,
 /// choices, slots, whether weighted
 template <class Real>
 struct TakeFromSlots {
@@ -189,7 +190,7 @@ struct TakeFromSlots {
   }
 };
 
-/// [slots, slot of every visit, g_y] -> [g_weights], a team per visit; -; width, choices, slots
+/// [slots, slot per visit, g_y] -> [g_weights], a team per visit; -; width, choices, slots
 template <class Real>
 struct WeightGradient {
   Arguments a;

@@ -12,8 +12,8 @@
 #include "sim/execute/device_kernels/softmax_functions.hpp"
 #include "sim/execute/device_kernels/sum_functions.hpp"
 
-/// What kernels compute, once for the host and for GPUs: a function of an index, or of a team of
-/// threads and what it works on. A team has lane(), lanes(), sum(), maximum() (over all its lanes,
-/// to all of them), wait() and scratch(). Formulas are those of the host's reference kernels
-/// (sim/execute/kernels). In front of each: in, out; tables; sizes; numbers.
+/// Kernel bodies, shared by host and GPU: functions of an index, or of a team of threads and a work
+/// item. A team has lane(), lanes(), sum() and maximum() (all-reduced over its lanes), wait() and
+/// scratch(). Formulas match the host's reference kernels (sim/execute/kernels). Comments list:
+/// [inputs] -> [outputs]; tables; sizes; numbers. "-": none.
 namespace lockstep::kernels {}

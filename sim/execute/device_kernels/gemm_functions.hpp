@@ -5,7 +5,7 @@
 
 #include "sim/execute/device_kernels/arguments.hpp"
 
-/// Values moved, and GEMMs of them; see functions.hpp.
+/// Copies and GEMMs; see functions.hpp.
 namespace lockstep::kernels {
 
 /// - -> [x]; -; -; value
@@ -17,7 +17,7 @@ struct Fill {
   }
 };
 
-/// [x] -> [y]; to, from (below 0: zero); -; factor
+/// [x] -> [y]; to, from (negative: zero); -; factor
 template <class Real>
 struct Move {
   Arguments a;
@@ -55,8 +55,8 @@ struct GemmByElement {
   }
 };
 
-/// [a, b] -> [y]; where batches of a, b and y begin; m, n, k, batches, then distances of
-/// neighbors: a by row and inner, b by inner and column, y by row and column; factor
+/// [a, b] -> [y]; offsets of the batches of a, b and y; m, n, k, batches, then strides: a by row
+/// and inner, b by inner and column, y by row and column; factor
 template <class Real>
 struct Gemm {
   Arguments a;
@@ -75,7 +75,7 @@ struct Gemm {
   }
 };
 
-/// [bias] -> [y]; places of the bias; after how many elements they begin again
+/// [bias] -> [y]; indices into the bias; their period in elements
 template <class Real>
 struct AddBias {
   Arguments a;

@@ -4,11 +4,11 @@
 
 #include "sim/execute/device_kernels/arguments.hpp"
 
-/// Convolutions, pools and shifts in time; see functions.hpp.
+/// Convolution, pooling and temporal shift; see functions.hpp.
 namespace lockstep::kernels {
 
-/// Windows over images, padded evenly by (side - 1) / 2. Sizes: side, stride, height and width of
-/// the images, of the windows' places, channels, first image.
+/// Sliding windows over images, padded symmetrically by (side - 1) / 2. Sizes: side, stride, height
+/// and width of the images, height and width of the output, channels, first image.
 struct Windows {
   const Arguments& a;
 
@@ -25,14 +25,14 @@ struct Windows {
   [[nodiscard]] LOCKSTEP_BOTH Pixel place(std::int64_t i) const {
     return {i / a.size[5] / a.size[4], i / a.size[5] % a.size[4], i % a.size[5]};
   }
-  /// The pixel under a tap of a place's window; below 0: none.
+  /// Input pixel under a tap of an output position's window; negative: padding.
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t under(const Pixel& place, std::int64_t tap) const {
     const std::int64_t y = place.y * a.size[1] + tap / a.size[0] - (a.size[0] - 1) / 2;
     const std::int64_t x = place.x * a.size[1] + tap % a.size[0] - (a.size[0] - 1) / 2;
     const bool inside = y >= 0 && y < a.size[2] && x >= 0 && x < a.size[3];
     return inside ? (place.image * a.size[2] + y) * a.size[3] + x : -1;
   }
-  /// The place whose window has a pixel under this tap; below 0: none.
+  /// Output position whose window has the pixel under this tap; negative: none.
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t over(const Pixel& pixel, std::int64_t tap) const {
     const std::int64_t y = pixel.y - tap / a.size[0] + (a.size[0] - 1) / 2;
     const std::int64_t x = pixel.x - tap % a.size[0] + (a.size[0] - 1) / 2;
@@ -42,14 +42,14 @@ struct Windows {
   }
 };
 
-/// Channels that one index does, as they share where they are.
+/// Channels per index; they share the pixel arithmetic.
 inline constexpr std::int64_t kChannelsTogether = 8;
 [[nodiscard]] LOCKSTEP_BOTH constexpr std::int64_t channel_groups(std::int64_t channels) {
   return (channels + kChannelsTogether - 1) / kChannelsTogether;
 }
 
-/// [x] -> [what is under windows: place, tap, channel], an index per place, tap and some channels;
-/// as Windows. Images from the first on.
+/// im2col: [x] -> [position, tap, channel], an index per position, tap and kChannelsTogether
+/// channels; as Windows.
 template <class Real>
 struct GatherTaps {
   Arguments a;
@@ -69,8 +69,8 @@ struct GatherTaps {
   }
 };
 
-/// [what belongs under windows: place, tap, channel] -> [x]: its sums, an index per pixel and some
-/// channels; as Windows. Images from the first on.
+/// col2im: [position, tap, channel] -> [x], summed, an index per pixel and kChannelsTogether
+/// channels; as Windows.
 template <class Real>
 struct SumTaps {
   Arguments a;
@@ -98,7 +98,7 @@ struct SumTaps {
   }
 };
 
-/// [x] -> [y]: the largest under a window; as Windows
+/// Max pooling: [x] -> [y]; as Windows
 template <class Real>
 struct PoolMaximum {
   Arguments a;
@@ -116,7 +116,8 @@ struct PoolMaximum {
   }
 };
 
-/// [x, y, g_y] -> [g_x]: the first of equal pixels under a window gets it all; as Windows
+/// Gradient of max pooling: [x, y, g_y] -> [g_x]; of equal pixels in a window the first gets it
+/// all; as Windows
 template <class Real>
 struct PoolMaximumGradient {
   Arguments a;
@@ -134,7 +135,7 @@ struct PoolMaximumGradient {
   }
 
  private:
-  /// Whether the pixel under this tap is the first that equals the largest.
+  /// Whether the pixel under this tap is the first maximum.
   [[nodiscard]] LOCKSTEP_BOTH bool is_first(const Windows& of, std::int64_t place, std::int64_t own,
                                             std::int64_t channel) const {
     const Real most = load<Real>(a.in[1], place * of.channels() + channel);
@@ -148,7 +149,7 @@ struct PoolMaximumGradient {
   }
 };
 
-/// [x] -> [y]: the mean of all pixels; -; channels, pixels
+/// Average pooling: [x] -> [y], the mean of all pixels; -; channels, pixels
 template <class Real>
 struct PoolMean {
   Arguments a;
@@ -174,9 +175,9 @@ struct PoolMeanGradient {
   }
 };
 
-/// [x] -> [y]: of the channels of each part one part from the frame after, one from the frame
-/// before (Lin et al., arXiv 1811.08383), or the other way round; -; channels, numbers of a frame,
-/// frames, channels of a part, direction (1, -1)
+/// Temporal shift (Lin et al., arXiv 1811.08383): [x] -> [y], the first channels from the next
+/// frame, the second from the previous one, or reversed; -; channels, elements per frame, frames,
+/// channels shifted each way, direction (1, -1)
 template <class Real>
 struct ShiftInTime {
   Arguments a;

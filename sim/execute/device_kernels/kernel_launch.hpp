@@ -26,7 +26,7 @@ enum class KernelFunction : std::uint8_t {
   normalise,  // a team per row
   normalise_input_gradient,
   normalise_gain_gradient,  // as sum_columns
-  square_channels,          // likewise
+  square_channels,          // as sum_columns
   channel_statistics,
   normalise_channels,
   normalise_channels_gradient,

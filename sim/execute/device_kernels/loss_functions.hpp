@@ -5,10 +5,10 @@
 
 #include "sim/execute/device_kernels/arguments.hpp"
 
-/// Look-ups and the loss; see functions.hpp.
+/// Embedding look-up and cross-entropy; see functions.hpp.
 namespace lockstep::kernels {
 
-/// The local row of a number, below 0 where another rank has it or nobody.
+/// Local row of a vocabulary index; negative if it is on another rank or padding.
 template <class Real>
 [[nodiscard]] LOCKSTEP_BOTH inline std::int64_t row_of(const Arguments& a, const Values& numbers,
                                                        std::int64_t i, int table,
@@ -17,7 +17,7 @@ template <class Real>
   return number < 0 || number >= rows ? -1 : a.at(table, number);
 }
 
-/// [numbers, table] -> [y]; rows by number; width, rows
+/// [indices, table] -> [y]; local row per index; width, rows
 template <class Real>
 struct LookUp {
   Arguments a;
@@ -27,7 +27,7 @@ struct LookUp {
   }
 };
 
-/// [numbers, g_y] -> [g_table], which is added to; rows by number; width, rows
+/// [indices, g_y] -> [g_table] (accumulated); local row per index; width, rows
 template <class Real>
 struct LookUpGradient {
   Arguments a;
@@ -37,7 +37,7 @@ struct LookUpGradient {
   }
 };
 
-/// [logits] -> [maximum], a team per row; words (below 0: padding); width
+/// [logits] -> [maximum], a team per row; vocabulary indices (negative: padding); width
 template <class Real>
 struct LossMaximum {
   Arguments a;
@@ -53,7 +53,8 @@ struct LossMaximum {
   }
 };
 
-/// [logits, labels, maximum] -> [sum, target], a team per row; words, rows by number; width, words
+/// [logits, labels, maximum] -> [sum, target], a team per row; vocabulary indices, local row per
+/// index; width, vocabulary
 template <class Real>
 struct LossSum {
   Arguments a;
@@ -88,7 +89,8 @@ struct Loss {
   }
 };
 
-/// [logits, labels, maximum, sum] -> [g_logits]; words, rows by number; width, words; factor
+/// [logits, labels, maximum, sum] -> [g_logits]; vocabulary indices, local row per index; width,
+/// vocabulary; factor
 template <class Real>
 struct LossGradient {
   Arguments a;

@@ -5,7 +5,7 @@
 
 #include "sim/execute/device_kernels/sum_functions.hpp"
 
-/// Norms; see functions.hpp.
+/// Normalizations; see functions.hpp.
 namespace lockstep::kernels {
 
 /// [x, gain, (bias)] -> [y, statistics], a team per row; -; width, whether centered, whether
@@ -146,7 +146,7 @@ struct NormaliseChannels {
   }
 };
 
-/// [x, gain, statistics, g_y, g_gain, g_bias (of these rows alone)] -> [g_x]; -; channels, rows
+/// [x, gain, statistics, g_y, g_gain, g_bias (of these rows only)] -> [g_x]; -; channels, rows
 template <class Real>
 struct NormaliseChannelsGradient {
   Arguments a;

@@ -5,11 +5,12 @@
 
 #include "sim/execute/device_kernels/attention_places.hpp"
 
-/// Softmax of scores that are stored; see functions.hpp.
+/// Softmax of materialized scores; see functions.hpp.
 namespace lockstep::kernels {
 
-/// [scores] -> [probabilities], a team per row; tokens of queries, tokens of keys; keys, queries,
-/// whether causal, keys that a query sees as of AttentionPlaces
+/// [scores] -> [probabilities], a team per row; positions of queries, positions of keys; keys,
+/// queries,
+/// whether causal, window as in AttentionPlaces
 template <class Real>
 struct Softmax {
   Arguments a;

@@ -4,14 +4,15 @@
 
 #include "sim/execute/device_kernels/arguments.hpp"
 
-/// Sums down the columns of a matrix: of parts of its rows, then of these; see functions.hpp.
+/// Column sums of a matrix in two passes: partial sums over parts of the rows, then their sum; see
+/// functions.hpp.
 namespace lockstep::kernels {
 
-/// Columns that a team adds up side by side: a GPU's lanes read neighbors together.
+/// Columns per team; adjacent lanes read adjacent columns (coalesced).
 inline constexpr int kColumnsTogether = 32;
 
-/// each(row, column, sums) adds what a row gives to kSums sums of each of 32 columns. The index is
-/// that of a part of the rows and of a block of columns; sums go to out[0], [sum, part, column].
+/// each(row, column, sums) adds a row's contribution to the kSums sums of a column. The index is
+/// (part of the rows, block of 32 columns); results go to out[0] as [sum, part, column].
 template <class Real, int kSums, class Team, class Each>
 LOCKSTEP_BOTH void sum_columns(const Arguments& a, std::int64_t index, Team& team,
                                std::int64_t rows, std::int64_t columns, std::int64_t parts,
@@ -51,8 +52,8 @@ LOCKSTEP_BOTH void sum_columns(const Arguments& a, std::int64_t index, Team& tea
   }
 }
 
-/// [x] -> [sums of parts], a team per part and 32 columns; places in x: of columns, of rows; rows,
-/// columns, parts
+/// [x] -> [sums of parts], a team per part and 32 columns; offsets in x of columns and of rows;
+/// rows, columns, parts
 template <class Real>
 struct SumColumns {
   Arguments a;

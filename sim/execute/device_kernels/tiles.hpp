@@ -4,7 +4,7 @@
 
 #include "sim/execute/device_kernels/values.hpp"
 
-/// Small matrices in a team's scratch memory, and GEMMs of them.
+/// Matrix tiles in a team's scratch memory, and GEMMs on them.
 namespace lockstep::kernels {
 
 /// Odd row strides, so that lanes reading one column of adjacent rows use different banks of shared
@@ -53,8 +53,8 @@ LOCKSTEP_BOTH void bring(Team& team, const Tile<Real>& to, const Values& from, i
   }
 }
 
-/// take(i, j, sum over x of a(i, x) b(x, j)) for m rows and n columns: each lane computes 4 x 4
-/// results at a time to reuse loaded values.
+/// Calls take(i, j, sum over x of a(i, x) b(x, j)) for an m x n result; each lane computes 4 x 4
+/// blocks to reuse loaded values.
 template <class Real, class Team, class Left, class Right, class Take>
 LOCKSTEP_BOTH void multiply(Team& team, int m, int n, int k, const Left& a, const Right& b,
                             const Take& take) {

@@ -57,7 +57,7 @@ struct RankCursor {
   std::vector<std::vector<std::uint32_t>> streams{};  // operations
   std::vector<std::size_t> next{};                    // per stream: operations ended
   std::vector<bool> begun{};                          // per operation
-  std::vector<bool> done{};                           // likewise
+  std::vector<bool> done{};                           // per operation
   std::vector<std::uint64_t>
       ended_as{};  // per operation: index among all ended operations of all ranks
   std::vector<CollectiveInstance*> collective_instances{};  // per operation; null: no collective

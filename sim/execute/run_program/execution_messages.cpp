@@ -21,7 +21,7 @@ void check_axes(const Program& program, const Communication& how, const std::str
 
 void check_only(const Program& program, const Communication& how, const std::string& who) {
   const int size = program.mesh.size(how.over);
-  for (const int position : how.only) {
+  for (const int position : how.participants) {
     if (position >= 0 && position < size) continue;
     throw ExecutionError{fmt::format("{} is with position {} along {}, which has {}", who, position,
                                      program.mesh.name(how.over), size)};
@@ -33,7 +33,8 @@ void check_only(const Program& program, const Communication& how, const std::str
   const int ranks = program.mesh.ranks();
   if (rank >= ranks) return how.host && *how.host == rank - ranks;
   const int own = program.mesh.coordinate(rank, how.over);
-  return how.only.empty() || std::find(how.only.begin(), how.only.end(), own) != how.only.end();
+  return how.participants.empty() ||
+         std::find(how.participants.begin(), how.participants.end(), own) != how.participants.end();
 }
 
 }  // namespace
@@ -50,8 +51,8 @@ void check_members(const Program& program, int rank, const Communication& how,
   if (!takes_part(program, rank, how)) {
     throw ExecutionError{fmt::format("{} is among others; its own rank is no member", who)};
   }
-  const int members =
-      how.only.empty() ? program.mesh.size(how.over) : static_cast<int>(how.only.size());
+  const int members = how.participants.empty() ? program.mesh.size(how.over)
+                                               : static_cast<int>(how.participants.size());
   if (how.host || (how.root >= 0 && how.root < members)) return;
   throw ExecutionError{fmt::format("{} has member {} of {} as its root", who, how.root, members)};
 }

@@ -14,7 +14,7 @@ struct FirstDifference {
   std::string operation;  // "rank 3: block 1 microbatch 0: mlp.down"
   std::string tensor;
   int position = 0;          // in the chain of blocks; 0 if the tensor has none
-  int microbatch = 0;        // likewise
+  int microbatch = 0;        // 0 if the tensor has none
   std::int64_t element = 0;  // global
   double value = 0;
   double expected = 0;

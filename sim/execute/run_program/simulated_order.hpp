@@ -41,9 +41,9 @@ class SimulatedOrder {
   };
   /// A rank's uses and allocations.
   struct Progress {
-    std::vector<std::uint32_t> written{};  // per instance: writes that have ended
-    std::vector<std::uint32_t> used{};     // likewise: reads and writes
-    std::vector<bool> has_room{};          // likewise
+    std::vector<std::uint32_t> written{};  // per instance: completed writes
+    std::vector<std::uint32_t> used{};     // per instance: completed reads and writes
+    std::vector<bool> has_room{};          // per instance
   };
 
   void check_timeline();

@@ -47,8 +47,8 @@ struct ExecuteOutcome {
   std::int64_t transfers = 0;
   std::int64_t blocked_lanes = 0;    // all of them
   std::vector<BlockedLane> blocked;  // the first few
-  std::vector<Wait> waits;  // of a deadlock: the wait cycle, or a wait that is never satisfied
-  std::string problem;      // a sentence with rank, lane and step; empty if finished
+  std::vector<LaneWait> waits;  // of a deadlock: the wait cycle, or a wait that is never satisfied
+  std::string problem;          // a sentence with rank, lane and step; empty if finished
   std::optional<ScheduleStepIndex> at;  // that step
   Traffic traffic;
   /// Several lanes of a rank used the same channel to a peer: the order of execution then decides

@@ -53,7 +53,7 @@ struct BranchPlan {
   std::vector<std::uint32_t> connection_of;       // per channel
   std::vector<std::uint64_t> capacities;          // per link, in rate steps
   std::vector<std::optional<Rate>> reduce_rates;  // per member
-  std::vector<TimePoint> starts;                  // likewise
+  std::vector<TimePoint> starts;                  // per member
 };
 
 /// Empty if the branch needs the full engine: a model other than fluid, split routes, dependencies

@@ -33,7 +33,7 @@ struct Pair {
   std::uint32_t receiver = 0;
   Key key{};                   // of messages, steps and kind of route
   std::int64_t bytes = 0;      // total, including repetitions
-  std::int64_t messages = 0;   // likewise
+  std::int64_t messages = 0;   // total, including repetitions
   std::uint32_t parallel = 1;  // maximum number of messages in flight at once
   std::uint32_t hops = 0;      // as reported by the router
   int block = 0;               // of the receiver, if members are those of block 0

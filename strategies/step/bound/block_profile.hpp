@@ -13,33 +13,32 @@
 
 namespace lockstep {
 
-/// The blocks of a model under one way to shard them, where the groups within layers sit.
+/// The blocks of a model under one sharding, with the placement of the groups within layers.
 struct BlockCosts {
-  std::vector<PositionCosts> kinds{};  // of each kind of block
+  std::vector<PositionCosts> kinds{};  // per kind of block
   std::vector<int> chain{};            // per position: index into `kinds`
-  /// Per kind: how many of the positions before are of it; one entry more than positions.
+  /// Per kind: prefix counts over positions (one more entry than positions).
   std::vector<std::vector<std::int32_t>> before{};
-  StateBytes tied{};          // of weights that the last position shares with another
-  std::int64_t residual = 0;  // bytes that a stage sends to the next at most
+  StateBytes tied{};          // of weights tied to the last position
+  std::int64_t residual = 0;  // maximum bytes sent from stage to stage
 
   [[nodiscard]] const PositionCosts& at(std::size_t position) const {
     return kinds[static_cast<std::size_t>(chain[position])];
   }
-  /// Of the positions from `first` to one before `last`.
+  /// Sum over positions [first, last).
   [[nodiscard]] PositionCosts sum(std::size_t first, std::size_t last) const;
 };
 
-/// The same with what depends on where stages and replicas sit.
+/// A profile with the placement of stages and replicas.
 struct PlacedProfile {
   std::shared_ptr<const BlockCosts> blocks;
   MessageBound message{};  // between stages
-  /// Bytes per second that leave a rank at most for others of its data-parallel group; 0: no limit
-  /// is known.
+  /// Upper bound on a rank's bandwidth to others of its data-parallel group, bytes/s; 0: unknown.
   double dense_rate = 0;
   double expert_rate = 0;
 };
 
-/// What profiles of layouts of one model on one cluster are made of, for many threads.
+/// Thread-safe cache of the parts of profiles, for layouts of one model on one cluster.
 struct ProfileCache {
   MadeOnce<BlockShapes> shapes{};
   MadeOnce<std::shared_ptr<const BlockCosts>> blocks{};
@@ -47,10 +46,10 @@ struct ProfileCache {
   MadeOnce<double> rates{};
 };
 
-/// Profiles of layouts of one model, each made once; for one thread.
+/// Profiles of layouts of one model, cached; not thread-safe.
 class BlockProfiles {
  public:
-  /// All must outlive it. `cache`: of the same model, costs and cluster.
+  /// The arguments must outlive this object. `cache`: of the same model, costs and cluster.
   BlockProfiles(const ModelConfig& model, const CostModel& cost, OperationBounds& operations,
                 std::shared_ptr<ProfileCache> cache)
       : model_{model}, cost_{cost}, operations_{operations}, cache_{std::move(cache)} {}
@@ -61,7 +60,7 @@ class BlockProfiles {
   [[nodiscard]] PlacedProfile make(const ParallelConfig& parallel);
   [[nodiscard]] BlockCosts costs_of(const BlockShapes& shapes, const Mesh& mesh);
   [[nodiscard]] double rate_of(const std::vector<int>& members);
-  /// The most of several groups; 0 where one has no limit that is known.
+  /// Maximum over several groups; 0 if one is unknown.
   [[nodiscard]] double rate_of(const std::vector<std::vector<int>>& groups);
 
   const ModelConfig& model_;
@@ -70,8 +69,8 @@ class BlockProfiles {
   std::shared_ptr<ProfileCache> cache_;
 };
 
-/// All of a layout that its profile depends on: neither the number of microbatches, the model
-/// chunks nor their order.
+/// The part of a layout that its profile depends on; excludes the number of microbatches, model
+/// chunks and their order.
 [[nodiscard]] fold::Key placed_key(const ParallelConfig& parallel);
 
 }  // namespace lockstep

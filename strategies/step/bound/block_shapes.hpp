@@ -18,7 +18,7 @@ namespace lockstep {
 struct StateBytes {
   std::int64_t weights = 0;
   std::int64_t gradients = 0;
-  std::int64_t states = 0;  // of the optimizer, on the device
+  std::int64_t states = 0;  // optimizer states on the device
 
   void add(const StateBytes& other, std::int64_t times) {
     weights += other.weights * times;
@@ -27,35 +27,35 @@ struct StateBytes {
   }
 };
 
-/// What one microbatch costs at one position at least (picoseconds and bytes), or at all positions
-/// before it.
+/// Lower bounds on the costs of one microbatch (picoseconds, bytes) at one position, or summed over
+/// all earlier positions.
 struct PositionCosts {
   CallTimes forward{};
-  CallTimes backward{};               // both halves, or that of input gradients
-  std::int64_t weight_gradients = 0;  // the other half where backward is split
-  std::int64_t host = 0;              // to launch all of these
-  std::int64_t update = 0;            // once a step, of unsharded weights
-  std::int64_t kept = 0;              // bytes from forward to backward
+  CallTimes backward{};               // whole, or of input gradients only if split
+  std::int64_t weight_gradients = 0;  // if the backward pass is split
+  std::int64_t host = 0;              // launch time on the host
+  std::int64_t update = 0;            // once per step, for unsharded weights
+  std::int64_t kept = 0;              // bytes held from forward to backward
   StateBytes dense{};
   StateBytes experts{};
 
-  /// Adds `times` positions like another.
+  /// Adds `times` positions equal to another.
   void add(const PositionCosts& other, std::int64_t times);
 };
 
 /// A collective of a routine.
 struct ShapedCollective {
-  std::size_t operation = 0;  // place in the routine
+  std::size_t operation = 0;  // index in the routine
   Communication how;
-  std::string axis;  // of the mesh
+  std::string axis;  // mesh axis
   int ranks = 0;
   Bytes message;
 };
 
-/// A call with the times of its kernels. How long its collectives take depends on where ranks sit.
+/// A call with the times of its kernels. Times of its collectives depend on the placement of ranks.
 struct ShapedCall {
   CallChain chain;
-  std::vector<std::int64_t> times{};  // of operations, picoseconds; 0: collectives
+  std::vector<std::int64_t> times{};  // per operation, picoseconds; 0 for collectives
   std::vector<ShapedCollective> collectives{};
 };
 
@@ -63,22 +63,22 @@ struct ShapedCall {
 struct ShapedBlock {
   ShapedCall forward;
   ShapedCall backward;
-  std::optional<ShapedCall> weight_gradients{};  // where backward is split
-  PositionCosts fixed{};                         // without the times of calls
+  std::optional<ShapedCall> weight_gradients{};  // if the backward pass is split
+  PositionCosts fixed{};                         // costs outside calls
 };
 
-/// The blocks of a model under one way to shard them, wherever ranks sit.
+/// The blocks of a model under one sharding, independent of placement.
 struct BlockShapes {
   std::vector<ShapedBlock> kinds{};
   std::vector<int> chain{};   // per position: index into `kinds`
-  StateBytes tied{};          // of weights that the last position shares with another
-  std::int64_t residual = 0;  // bytes that a stage sends to the next at most
+  StateBytes tied{};          // of weights tied to the last position
+  std::int64_t residual = 0;  // maximum bytes sent from stage to stage
 };
 
 [[nodiscard]] BlockShapes block_shapes(const ModelConfig& model, const ParallelConfig& parallel,
                                        int gpus_per_node, const CostModel& cost);
 
-/// Key of everything in a layout on which block_shapes() depends.
+/// Key of the part of a layout on which block_shapes() depends.
 [[nodiscard]] fold::Key shape_key(const ParallelConfig& parallel);
 
 }  // namespace lockstep

@@ -8,7 +8,8 @@
 
 namespace lockstep {
 
-/// Values by key, each made by the first thread that asks for it; others wait for that one.
+/// Thread-safe map whose values are created once; concurrent requests for a value wait for its
+/// creator.
 template <class Value>
 class MadeOnce {
  public:
@@ -31,7 +32,7 @@ class MadeOnce {
   }
 
   std::mutex mutex_;
-  std::map<fold::Key, Entry> entries_;  // that stay where they are
+  std::map<fold::Key, Entry> entries_;  // with stable addresses
 };
 
 }  // namespace lockstep

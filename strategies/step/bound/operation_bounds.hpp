@@ -20,47 +20,47 @@
 
 namespace lockstep {
 
-/// Bandwidth of the memory of hosts and of copies between host and GPU; none: takes no time.
+/// Bandwidths of host memory and of host-GPU copies; none: infinite.
 struct HostRates {
   std::optional<Rate> memory{};
   std::optional<Rate> link{};
 };
 
-/// Lower bounds on the times of single operations of training steps on one cluster: kernels take
-/// what the cost model says, communications what no traffic next to them could make shorter
-/// (schedule_bound.hpp). Keeps what it has found; for one thread. The cluster must outlive it.
+/// Lower bounds on the times of single operations of training steps on one cluster: kernels at the
+/// time of the cost model, communication without competing traffic (schedule_bound.hpp). Caches
+/// results; not thread-safe. The cluster must outlive this object.
 class OperationBounds {
  public:
   /// `algorithms`: as ParallelConfig::algorithms.
   OperationBounds(const Cluster& cluster, const Device& device, NcclTuning tuning,
                   std::map<std::string, std::string> algorithms, HostRates host = {});
 
-  /// Of each operation of a routine of a device, with chunked GEMMs as the simulation has them.
-  /// What hosts do, copies to and from them, and communication take no time here.
+  /// Times of the operations of a device routine, with GEMMs chunked as in simulation. Zero for
+  /// host work, host copies and communication.
   [[nodiscard]] static std::vector<Duration> kernels(const Program& program, const Routine& routine,
                                                      const CostModel& cost);
-  /// Of a copy to or from the host, or of what a rank has its host do; zero for all else.
+  /// Time of a host copy or of host work; zero for other operations.
   [[nodiscard]] Duration on_host(const Program& program, const Operation& operation) const;
-  /// What limits these in a step of so many ranks.
+  /// Bandwidths for these in a step of that many ranks.
   [[nodiscard]] KernelTimes::Host host_of(int ranks) const {
     return KernelTimes::host_of(cluster_, ranks, host_.memory, host_.link);
   }
-  /// Of a collective of one rank; zero with fewer than two members, or with a host.
+  /// Time of one rank's collective; zero with fewer than two members, or with a host.
   [[nodiscard]] Duration collective(const Program& program, int rank, const Operation& operation);
-  /// Of such a message among such ranks; zero with fewer than two of them.
+  /// Time of a collective on these ranks; zero with fewer than two.
   [[nodiscard]] Duration collective(const Communication& how, Bytes message,
                                     const std::vector<int>& members);
-  /// What a collective moves: the larger of what it reads and writes.
+  /// Message size of a collective: the larger of bytes read and written.
   [[nodiscard]] static Bytes message_of(const Program& program, const Operation& operation);
-  /// Of the message that a rank sends.
+  /// Time of a rank's message.
   [[nodiscard]] MessageBound message(const Program& program, int rank, const Operation& send);
 
   [[nodiscard]] MessageBound message(int from, int to, Bytes size);
-  /// Bytes per second that leave one of these ranks at most for the others, on the routes to them;
-  /// the most of all. 0 where no limit is known.
+  /// Upper bound on the bandwidth from one of these ranks to the others, bytes/s; the maximum over
+  /// ranks; 0: unknown.
   [[nodiscard]] double most_leaving(const std::vector<int>& members) const;
 
-  /// Where ranks sit, from the node of the first on where nodes are equal.
+  /// Placement of ranks, relative to the first one's node if nodes are equal.
   [[nodiscard]] fold::Key key_of(const std::vector<int>& ranks) const;
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
 

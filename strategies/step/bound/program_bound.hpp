@@ -4,11 +4,10 @@
 
 namespace lockstep {
 
-/// A time that no simulation of this program beats (strategies/step/simulate.hpp, fluid network,
-/// all ranks at full speed): every stage's calls in their order, each as long as its longest chain
-/// of kernels and communications, and messages between stages, with nothing slowed by other
-/// traffic. Takes a time in proportion to the calls of all roles.
-/// Errors: none; communication with hosts takes no time.
+/// Lower bound on the simulated time of this program (strategies/step/simulate.hpp, fluid network,
+/// all ranks at full speed): every stage's calls in order, each as long as its longest chain of
+/// kernels and communication, and messages between stages, without competing traffic; communication
+/// with hosts counts zero. Complexity: linear in the calls of all roles. Errors: none.
 [[nodiscard]] Duration program_bound(const Program& program, const CostModel& cost,
                                      OperationBounds& bounds);
 

@@ -9,20 +9,20 @@
 
 namespace lockstep {
 
-/// A tensor as a routine names it, and a time.
+/// A tensor, by its name in the routine, and a time.
 struct TensorTime {
   TensorId tensor = 0;
   int further = 0;
   Duration time;
 };
 
-/// What communication of another stream reads first of all in a call: it may begin before the
-/// compute stream gets there.
+/// A tensor first read by communication on another stream, which may start before the compute
+/// stream reaches the call.
 struct Entry {
   TensorId tensor = 0;
   int further = 0;
-  Duration until_end;  // from when it is there until the last computation ends
-  /// Until the same tensor is written for another position; none where it is not.
+  Duration until_end;  // from its availability to the end of the last computation
+  /// To the write of the same tensor for another position; none if not written.
   struct Passing {
     int further = 0;
     Duration time;
@@ -30,49 +30,48 @@ struct Entry {
   std::optional<Passing> passing{};
 };
 
-/// What one call of a routine takes at least on the compute stream of a rank. Times count from the
-/// end of what the stream did before.
+/// Lower bounds on one call of a routine on a rank's compute stream. Times count from the end of
+/// the stream's preceding work.
 struct RoutineBound {
-  /// Until the last operation of the compute stream ends. Communication of other streams counts
-  /// where it follows computation of the same call.
+  /// To the end of the last operation on the compute stream. Includes communication on other
+  /// streams that depends on computation of the same call.
   Duration path;
-  Duration host;                 // to launch all of it
-  Duration host_to_computation;  // likewise, up to the last computation
-  Duration kernels;              // computation alone
+  Duration host;                 // host time to launch the call
+  Duration host_to_computation;  // host time to launch up to the last computation
+  Duration kernels;              // computation only
   bool computes = false;
-  /// No messages, nothing that waits for other calls in a way of its own.
+  /// No messages and no dependencies on other calls except through the compute stream.
   bool is_plain = true;
-  std::vector<Duration> times{};  // of each operation
-  /// Of operations of other streams: when they begin at the earliest; none where nothing of the
-  /// same call comes before.
+  std::vector<Duration> times{};  // per operation
+  /// Operations on other streams: earliest start; none without a predecessor in the same call.
   std::vector<std::optional<Duration>> begins{};
-  /// From when a tensor that others made is there until the last computation ends.
+  /// From the availability of an external tensor to the end of the last computation.
   std::vector<TensorTime> after_reading{};
   std::vector<Entry> entries{};
-  /// Until a tensor is written.
+  /// To the write of a tensor.
   std::vector<TensorTime> until_written{};
 
-  /// None where the routine does not read (write) it.
+  /// None if the routine does not read (write) it.
   [[nodiscard]] const TensorTime* reads(TensorId tensor, int further) const;
   [[nodiscard]] const TensorTime* writes(TensorId tensor, int further) const;
 };
 
-/// What the operations of a routine wait for within a call.
+/// Dependencies of a routine's operations within a call.
 struct RoutineOrder {
-  /// A read of what another call wrote.
+  /// A read of a tensor written by another call.
   struct Outside {
     std::size_t operation = 0;
     Ref ref;
   };
-  std::vector<std::vector<std::size_t>> before{};  // of each operation
+  std::vector<std::vector<std::size_t>> before{};  // per operation
   std::vector<Outside> outside{};
 };
 [[nodiscard]] RoutineOrder order_of(const Routine& routine);
 
-/// Whether both are the same tensor of the same position.
+/// Whether both refer to the same tensor at the same position.
 [[nodiscard]] bool is_same_instance(const Ref& a, const Ref& b);
 
-/// How long a collective takes at least; likewise what a host does.
+/// Lower bounds on the times of collectives and of host work.
 using CollectiveTime = std::function<Duration(const Operation&)>;
 using HostTime = std::function<Duration(const Operation&)>;
 
@@ -80,8 +79,8 @@ using HostTime = std::function<Duration(const Operation&)>;
                                          const CostModel& cost, const CollectiveTime& collective,
                                          const HostTime& on_host);
 
-/// The longest chain of operations of a routine from the first that reads one tensor to the last
-/// that writes another. Zero without such a chain. `bound`: of the same routine.
+/// Longest chain of operations of a routine from the first reader of one tensor to the last writer
+/// of another; zero if there is none. `bound`: of the same routine.
 [[nodiscard]] Duration path_between(const Routine& routine, const RoutineBound& bound,
                                     const Ref& read, const Ref& written);
 

@@ -161,16 +161,14 @@ CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
     input = ChunkSearch{model_}.with_best_chunks(*spec.algorithm, std::move(input),
                                                  communicator.placed());
   out.text = spec.text();
-  if (!refused.empty()) out.text += ", as these ranks cannot have " + refused;
   // Groups that sit alike have one schedule, so that folding can take them for one.
   const auto [found, is_new] =
-      made_.try_emplace(key_of(spec, input, call.group, out.launch) + out.text);
+      made_.try_emplace(key_of(spec, input, call.group, out.launch) + refused);
   if (!is_new) return found->second;
   out.schedule = make_schedule(*spec.algorithm, input);
   out.block = divide_message(call.message, element_of(call.message), out.schedule->blocks()).block;
-  found->second.line =
-      fmt::format("{}: {} of {} bytes among {} by {}", call.group, to_string(call.collective),
-                  call.message.count(), members.size(), out.text);
+  found->second.report = {call.group,     call.collective, call.message,
+                          members.size(), out.text,        refused};
   found->second.chosen = std::move(out);
   return found->second;
 }
@@ -193,7 +191,7 @@ const ChosenCollective& CollectiveChoice::choose(Collective collective, const st
 }
 
 const ChosenCollective& CollectiveChoice::reported(Made& made) {
-  if (std::exchange(made.reports, reports_) != reports_) report_.push_back(made.line);
+  if (std::exchange(made.reports, reports_) != reports_) report_.push_back(made.report);
   return made.chosen;
 }
 

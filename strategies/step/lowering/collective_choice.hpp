@@ -29,6 +29,16 @@ struct ChosenCollective {
   std::string text;  // "ring:channels=8"
 };
 
+/// A choice as reported, e.g. an all_reduce of 64 MiB in group tp among 8 by `ring:channels=8`.
+struct ReportedChoice {
+  std::string group;
+  Collective collective = Collective::all_reduce;
+  Bytes message{};
+  std::size_t members = 0;
+  std::string algorithm;
+  std::string refused{};  // the algorithm of the scenario, if these members cannot execute it
+};
+
 /// Selects the algorithm of each collective in a training step: the scenario's for the group if the
 /// collective has it, else NCCL's choice as printed by `collective --algorithm auto`, else a ring
 /// or direct exchange. Caches schedules.
@@ -50,9 +60,8 @@ class CollectiveChoice {
   /// Endpoints that execute the chosen schedule: the members, then the switches that reduce.
   [[nodiscard]] std::vector<EndpointId> participants(const ChosenCollective& chosen,
                                                      std::vector<EndpointId> members) const;
-  /// "tp: all_reduce of 64 MiB among 8 by ring:channels=8", one line each, in order of first use
-  /// since begin_report().
-  [[nodiscard]] const std::vector<std::string>& report() const { return report_; }
+  /// In order of first use since begin_report().
+  [[nodiscard]] const std::vector<ReportedChoice>& report() const { return report_; }
   /// Begins a new report; what was chosen stays.
   void begin_report();
 
@@ -68,7 +77,7 @@ class CollectiveChoice {
   [[nodiscard]] fold::Key shape_of(const std::vector<EndpointId>& ranks) const;
   struct Made {
     ChosenCollective chosen;
-    std::string line{};         // of the report
+    ReportedChoice report{};
     std::uint64_t reports = 0;  // so many had begun when it was reported last
   };
   [[nodiscard]] Made& make(const Call& call, const std::vector<EndpointId>& members);
@@ -88,7 +97,7 @@ class CollectiveChoice {
   std::map<fold::Key, NcclCommunicator> communicators_;
   std::map<fold::Key, Made*> known_;  // by group, where its ranks sit, and call
   std::map<std::string, Made> made_;  // by all that a schedule follows from
-  std::vector<std::string> report_;
+  std::vector<ReportedChoice> report_;
   std::uint64_t reports_ = 1;  // that have begun
 };
 

@@ -24,12 +24,12 @@ Communication plain(const Communication& how, const Mesh& mesh) {
     if (mesh.atoms()[atom].size > 1) out.over.push_back(atom);
   std::vector<int> all(static_cast<std::size_t>(mesh.size(out.over)));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
-  if (out.only == all) out.only.clear();
+  if (out.participants == all) out.participants.clear();
   return out;
 }
 
 bool same_communicator(const Communication& a, const Communication& b) {
-  return a.over == b.over && a.only == b.only && a.host == b.host;
+  return a.over == b.over && a.participants == b.participants && a.host == b.host;
 }
 
 bool same(const TrainingStepCommunication& a, const TrainingStepCommunication& b) {
@@ -124,8 +124,8 @@ void TrainingStepCommunications::assign_channels(TrainingStepCommunication& of) 
 
 int TrainingStepCommunications::group_size(std::uint32_t id) const {
   const Communication& how = all_[id].how;
-  const int ranks =
-      how.only.empty() ? program_.mesh.size(how.over) : static_cast<int>(how.only.size());
+  const int ranks = how.participants.empty() ? program_.mesh.size(how.over)
+                                             : static_cast<int>(how.participants.size());
   return ranks + (how.host ? 1 : 0);
 }
 
@@ -133,7 +133,8 @@ int TrainingStepCommunications::member(std::uint32_t id, int rank, int position)
   const Communication& how = all_[id].how;
   const Mesh& mesh = program_.mesh;
   if (how.host && position == group_size(id) - 1) return mesh.ranks() + *how.host;
-  const int at = how.only.empty() ? position : how.only[static_cast<std::size_t>(position)];
+  const int at =
+      how.participants.empty() ? position : how.participants[static_cast<std::size_t>(position)];
   return mesh.moved(rank < mesh.ranks() ? rank : 0, how.over, at);
 }
 
@@ -141,10 +142,10 @@ int TrainingStepCommunications::position(std::uint32_t id, int rank) const {
   const Communication& how = all_[id].how;
   if (rank >= program_.mesh.ranks()) return group_size(id) - 1;
   const int at = program_.mesh.coordinate(rank, how.over);
-  if (how.only.empty()) return at;
-  const auto found = std::find(how.only.begin(), how.only.end(), at);
-  LOCKSTEP_CHECK(found != how.only.end());
-  return static_cast<int>(found - how.only.begin());
+  if (how.participants.empty()) return at;
+  const auto found = std::find(how.participants.begin(), how.participants.end(), at);
+  LOCKSTEP_CHECK(found != how.participants.end());
+  return static_cast<int>(found - how.participants.begin());
 }
 
 int TrainingStepCommunications::peer(std::uint32_t id, int rank) const {

@@ -56,7 +56,7 @@ TEST_CASE("what nobody will ever answer is named before any ring") {
                                 {{send(3)}},
                                 {{receive(2), receive(2, 5)}}}};
   const std::vector<LanePosition> positions{sending(0), sending(0), finished(1), receiving(1)};
-  const std::vector<Wait> waits = wait_cycle(schedule, positions);
+  const std::vector<LaneWait> waits = wait_cycle(schedule, positions);
   REQUIRE(waits.size() == 1);
   CHECK(waits[0].for_nobody);
   CHECK(waits[0].rank == 3);

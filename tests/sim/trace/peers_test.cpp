@@ -142,7 +142,7 @@ TEST_CASE("only those positions that take part are members") {
   program.mesh = Mesh{{{"pp", 4}}};
   const TensorId gradient = program.add(tensor_of("g", 8, Category::gradient, true));
   Communication group = group_of("embedding", {0});
-  group.only = {0, 3};
+  group.participants = {0, 3};
   const RoutineId reduce =
       program.add(Routine{"reduce",
                           {communication_of(OperationKind::collective, "all_reduce", Ref{gradient},

@@ -39,7 +39,7 @@ namespace {
       fmt::format("{} {}{} {} {} {} {}", static_cast<int>(how.collective), text_of(how.over),
                   how.host.value_or(-1), how.root, static_cast<int>(how.cut.value_or(Dim::batch)),
                   how.group, how.offset);
-  for (const int each : how.only) out += fmt::format(" {}", each);
+  for (const int each : how.participants) out += fmt::format(" {}", each);
   return out;
 }
 

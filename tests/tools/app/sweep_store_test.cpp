@@ -60,7 +60,7 @@ Written sweep_into(const StoreFile& file, bool resume, std::size_t most) {
   of.on_point = [&](const SweepPoint& point) {
     if (count++ < most) store.add(point);
     if (point.step.result) ++out.simulated;
-    out.state[point.index] = point.row.state;
+    out.state[point.index] = state_of(point.row);
   };
   of.on_batch = [&] { store.end_batch(); };
   (void)sweep(of);

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-/// The axes of a space of layouts: a key and the values that are tried.
+/// Axes of a search space: a key and its candidate values.
 namespace lockstep::app {
 
-/// Keys of `parallel` whose values a search goes through without reading the scenario again, in
-/// the order in which a point's index counts them, slowest first.
+/// Keys of `parallel` that a search varies without re-reading the scenario. Their order is that of
+/// the digits of a point's index, most significant first.
 enum class LayoutKey : std::uint8_t {
   tp,
   pp,
@@ -31,8 +31,8 @@ enum class LayoutKey : std::uint8_t {
 inline constexpr std::size_t kLayoutKeys = static_cast<std::size_t>(LayoutKey::overlap) + 1;
 [[nodiscard]] std::string_view to_string(LayoutKey key);
 
-/// A value of a layout key: its number (a count, a truth, the place of a name, a set of kinds of
-/// overlap as bits, an order of axes as four digits of 0 to 3) and how it is written.
+/// A value of a layout key: its encoding as a number (count, 0/1, enumerator, bit mask of overlaps,
+/// order of mesh axes as four base-4 digits) and its text.
 struct LayoutValue {
   std::int64_t number = 0;
   std::string text;
@@ -43,51 +43,50 @@ struct LayoutAxis {
   std::vector<LayoutValue> values{};
 };
 
-/// Any other key of a scenario ("cluster.nodes"), with its values as `--set` takes them; or several
-/// keys whose values go together ("cluster.nodes:parallel.global_batch" with "8:256", "16:512").
+/// Any other scenario key ("cluster.nodes") with its values in `--set` syntax, or several keys that
+/// vary jointly ("cluster.nodes:parallel.global_batch" with "8:256", "16:512").
 struct SettingAxis {
   std::string key;
   std::vector<std::string> values{};
 
-  /// One of its values as `--set` takes it, of each key.
+  /// One value in `--set` syntax, for each key.
   [[nodiscard]] std::vector<std::string> overrides(std::size_t value) const;
 };
 
-/// `KEY=VALUES` in parts: a key ("parallel.tp" or short "tp", "nodes" for "cluster.nodes") and
-/// values: a list with commas, ranges `A..B` (whole numbers), `A..B*F` (each F times the one
-/// before) or `A..B+D`, or `divisors`. Values with commas inside stand in brackets or are joined by
-/// "+" (overlap=none,tp+pp).
+/// Parsed `KEY=VALUES`: a key ("parallel.tp" or short "tp", "nodes" for "cluster.nodes") and
+/// values: a comma list, a range `A..B` (integers), `A..B*F` (geometric) or `A..B+D` (arithmetic),
+/// or `divisors`. Values that contain commas are bracketed or joined by "+" (overlap=none,tp+pp).
 struct AxisText {
-  std::string key;  // with its part: "parallel.tp"
+  std::string key;  // in full: "parallel.tp"
   std::vector<std::string> values{};
   bool divisors = false;
   std::string written;  // for errors
 };
-/// Errors: RequestError with place "vary" and what is expected.
+/// Errors: RequestError at "vary" with the expected syntax.
 [[nodiscard]] AxisText parse_axis(const std::string& text);
 
-/// The same of several keys whose values go together: `KEY:KEY=VALUES:VALUES`, as many of each. One
-/// key alone is one axis. Errors: as parse_axis().
+/// Parses keys that vary jointly: `KEY:KEY=VALUES:VALUES`, value lists of equal length. A single
+/// key gives one axis. Errors: as parse_axis().
 [[nodiscard]] std::vector<AxisText> parse_axes(const std::string& text);
 
-/// Such axes as one. Errors: RequestError for keys of a layout, and as setting_axis().
+/// Joins such axes into one. Errors: RequestError for keys of a layout, and as setting_axis().
 [[nodiscard]] SettingAxis joint_axis(const std::vector<AxisText>& axes);
 
-/// The key of a layout that this names; none for any other.
+/// The layout key of this name; none for other keys.
 [[nodiscard]] const LayoutKey* layout_key(std::string_view key);
 
-/// The axis of a layout key. `divisors_of`: what "divisors" are those of, 0: none for this key.
-/// Errors: RequestError for values that the key has not, and for the same one twice.
+/// The axis of a layout key. `divisors_of`: the number whose divisors "divisors" stands for; 0: not
+/// available for this key. Errors: RequestError for invalid and for repeated values.
 [[nodiscard]] LayoutAxis layout_axis(LayoutKey key, const AxisText& text, std::int64_t divisors_of);
 
-/// The axis of any other key. Errors: RequestError for "divisors", and for a value twice.
+/// The axis of any other key. Errors: RequestError for "divisors" and for repeated values.
 [[nodiscard]] SettingAxis setting_axis(const AxisText& text);
 
-/// The value of a layout key as text: RequestError where it has none such.
+/// Parses a value of a layout key. Errors: RequestError for an invalid value.
 [[nodiscard]] LayoutValue layout_value(LayoutKey key, const std::string& text,
                                        const std::string& written);
 
-/// A value of a layout key as `--set` takes it: "parallel.overlap=[\"tp\",\"pp\"]".
+/// A value of a layout key in `--set` syntax: "parallel.overlap=[\"tp\",\"pp\"]".
 [[nodiscard]] std::string layout_override(LayoutKey key, const LayoutValue& value);
 
 }  // namespace lockstep::app

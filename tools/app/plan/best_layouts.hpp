@@ -9,7 +9,7 @@
 
 namespace lockstep::app {
 
-/// Where a point stands by its objective, less is better: of equal ones the smaller index is first.
+/// Sort key of a point: objective (less is better), then index.
 struct PointRank {
   double value = 0;
   std::uint64_t index = 0;
@@ -18,25 +18,25 @@ struct PointRank {
   friend auto operator<=>(const PointRank&, const PointRank&) = default;
 };
 
-/// The best simulated layouts of a space, or their front, and what bounds say against them.
+/// The best simulated layouts so far, or their Pareto front, and the pruning test against them.
 class BestLayouts {
  public:
-  /// All must outlive it.
+  /// The arguments must outlive this object.
   BestLayouts(const PlanSpace& space, const std::vector<std::unique_ptr<PlanSetting>>& settings,
               const SearchOptions& options);
 
-  /// By the objective; of a front by its first metric.
+  /// Uses the objective; for a front its first metric.
   [[nodiscard]] PointRank rank_of(std::uint64_t index, const PlanPoint& point) const;
-  /// Takes what fits and holds all limits, if it belongs to the best so far.
+  /// Inserts a layout that fits and satisfies all limits if it is among the best so far.
   void add(const SimulatedLayout& layout);
-  /// Whether a point of these bounds can be none of the best: its objective, or its index where
-  /// that is the same, is behind the last of them; or the front dominates it.
+  /// Whether a point with these bounds cannot be among the best: it sorts after the last of them by
+  /// (objective, index), or the front dominates it.
   [[nodiscard]] bool excludes(std::uint64_t index, const PlanPoint& bound) const;
-  /// Whether so is a point of this rank and all after it; never with a front.
+  /// Whether excludes() holds for this rank and all later ones; always false for a front.
   [[nodiscard]] bool excludes(const PointRank& rank) const;
-  /// By objective and index; a front by its scores.
+  /// Sorted by objective and index; a front by its scores.
   [[nodiscard]] std::vector<SimulatedLayout> list() const;
-  /// The objective of the best; none without one.
+  /// Objective of the best layout; none if nothing was found yet.
   [[nodiscard]] std::optional<double> value() const;
 
  private:
@@ -65,9 +65,9 @@ class BestLayouts {
   std::vector<FrontLayout> front_;
 };
 
-/// Completes the counts of the certificate from its points, rules and undecided, what bounds alone
-/// decided, and the simulated and dropped layouts: those that the best do not exclude count as what
-/// became of them, all the rest as bounded away.
+/// Completes the counts of the certificate. Input: its points, rules and undecided points, the
+/// points decided by bounds alone, and the simulated and dropped layouts. A layout that the best do
+/// not exclude counts by its own outcome, every other as bounded away.
 void count_points(const BestLayouts& best, SearchResult& result);
 
 }  // namespace lockstep::app

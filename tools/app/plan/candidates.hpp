@@ -13,9 +13,9 @@
 
 namespace lockstep::app {
 
-/// A point that no rule is against, with bounds on its time and memory.
+/// A valid point with lower bounds on its time and memory.
 struct PlanCandidate {
-  PointRank rank{};  // no layout of this point has a better one
+  PointRank rank{};  // lower bound on its rank
   std::int64_t bound_ps = 0;
   std::int64_t memory = 0;
 
@@ -26,46 +26,47 @@ struct PlanCandidate {
   friend bool operator>(const PlanCandidate& a, const PlanCandidate& b) { return b < a; }
 };
 
-/// What bounding all points of a range came to.
+/// Result of bounding all points of a range.
 struct CandidateList {
   std::vector<PlanCandidate> kept{};  // sorted
   RuleCounts rules{};
-  std::uint64_t memory = 0;  // points that bounds on memory drop
-  std::uint64_t limits = 0;  // likewise, limits
-  std::uint64_t bounds = 0;  // points whose bounds were worked out
+  std::uint64_t memory = 0;  // points dropped by the memory bound
+  std::uint64_t limits = 0;  // points dropped by a limit
+  std::uint64_t bounds = 0;  // points with computed bounds
   double cpu_s = 0;
-  /// The first of those that were not kept because there were too many.
+  /// Rank of the first point that was discarded because too many were kept.
   std::optional<PointRank> left_out{};
   std::vector<SearchCell> cells{};
   bool complete = true;
 };
 
-/// Goes through the points of a range and bounds them.
+/// Enumerates the points of a range and bounds them.
 class CandidateFinder {
  public:
-  /// Whether a point is not to be kept; asked by several threads.
+  /// Whether to discard a point; called from several threads.
   using Skips = std::function<bool(const PointRank&)>;
 
-  /// All must outlive it. `best`: for the ranks of points. `must_stop`: asked by several threads.
+  /// The arguments must outlive this object. `best`: ranks points. `must_stop`: called from several
+  /// threads.
   CandidateFinder(const PlanSpace& space, const std::vector<std::unique_ptr<PlanSetting>>& settings,
                   const SearchOptions& options, const BestLayouts& best, PlanContexts& contexts,
                   PointRange range, std::function<bool()> must_stop);
 
-  /// Called with the number of points that are done; by one thread at a time.
+  /// Called with the number of finished points, by one thread at a time.
   void on_points(std::function<void(std::uint64_t)> report) { report_ = std::move(report); }
 
   [[nodiscard]] CandidateList find(const Skips& skips);
 
  private:
-  /// Points of one setting, tp and pp.
+  /// The points of one setting with fixed tp and pp.
   struct Slice {
     std::size_t setting = 0;
-    std::size_t tp = 0;  // place in the axis
-    std::size_t pp = 0;  // likewise
+    std::size_t tp = 0;  // index in the axis
+    std::size_t pp = 0;  // index in the axis
   };
   struct SliceCandidates {
     CandidateList list;
-    std::optional<double> least;  // of all bounded points
+    std::optional<double> least;  // over all bounded points
   };
 
   [[nodiscard]] std::vector<Slice> parts() const;
@@ -85,11 +86,11 @@ class CandidateFinder {
   PointRange range_;
   std::function<bool()> must_stop_;
   std::function<void(std::uint64_t)> report_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the following members
   std::uint64_t done_ = 0;
 };
 
-/// CPU time of this thread.
+/// CPU time of the calling thread.
 [[nodiscard]] double thread_cpu_seconds();
 
 }  // namespace lockstep::app

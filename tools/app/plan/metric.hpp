@@ -9,14 +9,14 @@
 
 namespace lockstep::app {
 
-/// What a GPU costs and draws; unknown where nobody says.
+/// Price and power of a GPU; absent values are unknown.
 using PlanPrices = OperatingCosts;
 
-/// Those that are given; where they say nothing, those of the setting's cluster file and then of
-/// its device file, whose maximum power counts as what it draws.
+/// Effective prices: the given values, else those of the cluster file, else those of the device
+/// file, with its maximum power as the draw.
 [[nodiscard]] PlanPrices prices_in(const PlanSetting& setting, const PlanPrices& given);
 
-/// What layouts are compared by.
+/// Metrics by which layouts are compared.
 enum class PlanMetric : std::uint8_t {
   step_time,
   tokens_per_s_per_gpu,
@@ -31,24 +31,24 @@ enum class PlanMetric : std::uint8_t {
 };
 struct MetricInfo {
   PlanMetric metric;
-  std::string_view name;  // as --objective, --pareto and --where take it
+  std::string_view name;  // in --objective, --pareto and --where
   std::string_view unit;  // "s"
   bool less_is_better;
-  std::string_view needs;  // what makes it unknown; empty: nothing
+  std::string_view needs;  // input it requires; empty: none
 };
 [[nodiscard]] const std::vector<MetricInfo>& plan_metrics();
-/// Errors: RequestError at `place` for a name that is none.
+/// Errors: RequestError at `place` for an unknown name.
 [[nodiscard]] const MetricInfo& metric_named(std::string_view name, const std::string& place);
 [[nodiscard]] const MetricInfo& info_of(PlanMetric metric);
 
-/// Time and memory of a layout, or bounds on them.
+/// Time and memory of a layout, or lower bounds on them.
 struct PlanPoint {
   double step_s = 0;
   Bytes memory{};
 };
 
-/// A metric of a point at prices_in() its setting; none where it is unknown. Monotone: less time
-/// and less memory never make any metric worse, so that bounds on both bound it.
+/// A metric of a point at the prices of prices_in(); none if unknown. Monotone: less time or memory
+/// never worsens a metric, so lower bounds on both bound every metric.
 [[nodiscard]] std::optional<double> value_of(PlanMetric metric, const PlanPoint& point,
                                              const PlanSetting& setting, const PlanPrices& prices);
 
@@ -65,21 +65,21 @@ struct PlanLimit {
   std::string text;  // as written
 
   [[nodiscard]] bool holds(double of) const;
-  /// Whether a point that is better in both time and memory could only hold it more.
+  /// Whether less time and memory can only help to satisfy it.
   [[nodiscard]] bool is_prunable() const;
 };
-/// Units: seconds ("10 s", "200 ms") for step_time, GiB and the like for memory, plain numbers
-/// else. Errors: RequestError with place "where".
+/// Units: time ("10 s", "200 ms") for step_time, sizes ("4 GiB") for memory, plain numbers
+/// otherwise. Errors: RequestError at "where".
 [[nodiscard]] PlanLimit parse_limit(const std::string& text);
 
-/// Whether a point holds all of these limits; whether a point that these bounds bound may. All of
-/// their metrics must be known.
+/// Whether a point satisfies all limits, or may satisfy them given its bounds. All metrics involved
+/// must be known.
 [[nodiscard]] bool holds(const std::vector<PlanLimit>& limits, const PlanPoint& point,
                          const PlanSetting& setting, const PlanPrices& prices);
 [[nodiscard]] bool may_hold(const std::vector<PlanLimit>& limits, const PlanPoint& bound,
                             const PlanSetting& setting, const PlanPrices& prices);
 
-/// Errors: RequestError where no point could hold all of the limits (days <= 3 and days >= 5).
+/// Errors: RequestError for contradicting limits (days <= 3 and days >= 5).
 void check_limits(const std::vector<PlanLimit>& limits);
 
 }  // namespace lockstep::app

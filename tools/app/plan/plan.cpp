@@ -120,9 +120,9 @@ class RowMaker {
   }
 
   /// A layout of the first setting that may be impossible.
-  [[nodiscard]] PlanRow baseline(std::string label, std::vector<std::string> overrides) const {
+  [[nodiscard]] PlanRow baseline(PlanBaseline which, std::vector<std::string> overrides) const {
     PlanRow out;
-    out.label = std::move(label);
+    out.baseline = which;
     out.overrides = space_.setting_overrides(0);
     out.overrides.insert(out.overrides.end(), overrides.begin(), overrides.end());
     try {
@@ -383,12 +383,10 @@ void note_power(const std::vector<std::unique_ptr<PlanSetting>>& settings, const
     const ScenarioCluster& cluster = setting->scenario().cluster;
     const bool given_power = given.watts_per_gpu || cluster.costs.watts_per_gpu;
     if (given_power || !setting->scenario().samples || !cluster.device.max_power) continue;
-    const std::string note = fmt::format(
-        "energy: {} W for each {} (max_power of its device file, the GPU alone); --watts and --pue "
-        "replace it",
-        cluster.device.max_power->count(), cluster.device.id);
-    if (std::find(out.notes.begin(), out.notes.end(), note) == out.notes.end())
-      out.notes.push_back(note);
+    const AssumedPower power{cluster.device.id, cluster.device.max_power->count()};
+    if (std::find(out.assumed_power.begin(), out.assumed_power.end(), power) ==
+        out.assumed_power.end())
+      out.assumed_power.push_back(power);
   }
 }
 
@@ -407,11 +405,11 @@ PlanResult plan_space(PlanSpace space, const PlanRequest& request, const DecideP
                  {},
                  {},
                  {}};
-  out.part = request.part;
-  if (request.shards > 1)
-    out.part = fmt::format("shard {} of {}", request.shard + 1, request.shards);
+  out.shard = request.shard;
+  out.shards = request.shards;
+  if (request.merged_shards) out.extent = PlanExtent::merged_shards;
+  if (request.shards > 1) out.extent = PlanExtent::shard;
   out.space_hash = out.space.hash();
-  out.notes = out.space.notes;
   const SearchOptions options = search_options(request);
   for (const PlanMetric metric : options.pareto) out.pareto.push_back(info_of(metric));
   const auto settings =
@@ -428,7 +426,8 @@ PlanResult plan_space(PlanSpace space, const PlanRequest& request, const DecideP
   for (const SimulatedLayout& each : out.simulated)
     out.simulated_metrics.push_back(metrics_of(
         {each.step_s, each.memory}, setting_of(out.space, settings, each), options.prices));
-  if (found.best.empty() && found.complete && out.part.empty()) refuse_empty(found.certificate);
+  if (found.best.empty() && found.complete && out.extent == PlanExtent::space)
+    refuse_empty(found.certificate);
   const RowMaker rows{out.space, settings, options, request};
   out.rows.resize(found.best.size());
   in_parallel(
@@ -438,12 +437,12 @@ PlanResult plan_space(PlanSpace space, const PlanRequest& request, const DecideP
         out.rows[i].rank = i + 1;
       },
       request.threads);
-  if (!out.part.empty()) return out;
+  if (out.extent != PlanExtent::space) return out;
   note_power(settings, options.prices, out);
   const auto current = current_layout(out.space, request);
-  if (current) out.baselines.push_back(rows.baseline("current layout", *current));
-  out.baselines.push_back(
-      rows.baseline("plain data parallelism", plain_data_parallelism(*settings.front())));
+  if (current) out.baselines.push_back(rows.baseline(PlanBaseline::current_layout, *current));
+  out.baselines.push_back(rows.baseline(PlanBaseline::plain_data_parallelism,
+                                        plain_data_parallelism(*settings.front())));
   return out;
 }
 

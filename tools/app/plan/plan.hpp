@@ -10,8 +10,11 @@
 #include "tools/app/step/memory_changes.hpp"
 #include "tools/app/step/run_step.hpp"
 
-/// The best layouts of a space, and the proof that they are.
+/// The best layouts of a space with a certificate of optimality.
 namespace lockstep::app {
+
+/// Which points of the space a search decides.
+enum class PlanExtent : std::uint8_t { space, shard, merged_shards };
 
 struct PlanRequest {
   SpaceRequest space{};
@@ -33,35 +36,46 @@ struct PlanRequest {
   std::function<void(const SearchProgress&)> on_progress{};
   std::vector<SimulatedLayout> known{};
   std::function<void(const SimulatedLayout&)> on_simulated{};
-  std::string part{};  // words for what the search is of, where it is not the whole space
+  bool merged_shards = false;  // the stores merged do not cover the whole space
 };
+
+/// A reference layout, simulated for comparison whatever its rank.
+enum class PlanBaseline : std::uint8_t { none, current_layout, plain_data_parallelism };
 
 /// A layout of the result, as `run` simulates it.
 struct PlanRow {
   std::size_t rank = 0;  // from 1; 0: not one of the best
-  std::string label{};   // of such a row: "current layout"
+  PlanBaseline baseline = PlanBaseline::none;
   std::uint64_t index = 0;
-  std::vector<std::string> overrides{};                // of the setting and the layout, as `--set`
+  std::vector<std::string> overrides{};                // of setting and layout, in `--set` syntax
   double bound_s = 0;                                  // lower bound on the step time
-  std::optional<TrainingStepResult> step{};            // none: it does not fit, or is refused
-  std::shared_ptr<const MemoryShortfall> shortfall{};  // where it does not fit
-  std::string refused{};                               // why there is no such layout
+  std::optional<TrainingStepResult> step{};            // none: does not fit, or invalid
+  std::shared_ptr<const MemoryShortfall> shortfall{};  // if it does not fit
+  std::string refused{};                               // why the layout is invalid; else empty
   std::vector<std::optional<double>> metrics{};        // as plan_metrics()
-  std::string regime{};  // what limits it: compute, memory, tp, dp, pp, cp, ep, pipeline, host
+  std::string regime{};  // limiting factor: compute, memory, tp, dp, pp, cp, ep, pipeline, host
 };
 
-/// What is said of one layout that was asked for.
+/// Explanation of one requested layout (`--explain`).
 struct PlanExplanation {
   std::string asked;
-  std::optional<PlanRow> row{};  // the best layout that has these values
-  std::uint64_t points = 0;      // of the space that have them
-  RuleCounts rules{};            // why they are no layouts, where none is
+  std::optional<PlanRow> row{};  // the best layout with these values
+  std::uint64_t points = 0;      // of the space with these values
+  RuleCounts rules{};            // why they are invalid, if all are
   std::uint64_t memory = 0;
   std::uint64_t limits = 0;
-  std::optional<Bytes> least_memory{};  // bound of the one that needs least
+  std::optional<Bytes> least_memory{};  // least memory bound among them
   std::optional<Bytes> capacity{};
-  std::optional<PlanRow> nearest{};    // differs in one key, or two
-  std::vector<std::string> changed{};  // those keys
+  std::optional<PlanRow> nearest{};    // valid layout that differs in one or two keys
+  std::vector<std::string> changed{};  // the keys it differs in
+};
+
+/// Power assumed for energy: the maximum power of the device file, host excluded.
+struct AssumedPower {
+  std::string device;      // its id
+  std::int64_t watts = 0;  // of one GPU
+
+  friend bool operator==(const AssumedPower&, const AssumedPower&) = default;
 };
 
 struct PlanResult {
@@ -76,14 +90,16 @@ struct PlanResult {
   MetricInfo objective;
   std::vector<MetricInfo> pareto{};
   std::optional<PlanExplanation> explanation{};
-  std::vector<std::string> notes{};
-  std::string part{};  // as in the request; "shard 2 of 8"
+  std::vector<AssumedPower> assumed_power{};  // one per device
+  PlanExtent extent = PlanExtent::space;
+  std::uint64_t shard = 0;  // of `shards`, from 0
+  std::uint64_t shards = 1;
   /// Of each simulated layout, as plan_metrics().
   std::vector<std::vector<std::optional<double>>> simulated_metrics{};
 };
 
-/// What decides the points of a space: a search, or stores of earlier ones. The request is
-/// complete: with what the space file asks.
+/// Decides the points of a space: by search, or from stores of earlier searches. The request
+/// includes the goals of the space file.
 using DecidePoints =
     std::function<SearchResult(const PlanSpace&, const std::vector<std::unique_ptr<PlanSetting>>&,
                                const SearchOptions&, const PlanRequest&)>;
@@ -92,19 +108,19 @@ using DecidePoints =
     const PlanSpace& space, const std::vector<std::unique_ptr<PlanSetting>>& settings,
     const SearchOptions& options, const PlanRequest& request);
 
-/// Errors: RequestError, ConfigError, Refusal where no layout of the space is possible or fits
-/// (with the counts in its message).
+/// Errors: RequestError, ConfigError; Refusal, with counts per rule, if no layout of the space is
+/// valid and fits.
 [[nodiscard]] PlanResult plan(const PlanRequest& request,
                               const DecidePoints& decide = decide_by_search);
-/// The same of a space that is made already.
+/// plan() for a space that exists already.
 [[nodiscard]] PlanResult plan_space(PlanSpace space, const PlanRequest& request,
                                     const DecidePoints& decide);
 
-/// The layout to compare with: that of `request.current`, or the scenario's; as `--set` values.
+/// The user's own layout in `--set` syntax: from `request.current`, else from the scenario.
 [[nodiscard]] std::optional<std::vector<std::string>> current_layout(const PlanSpace& space,
                                                                      const PlanRequest& request);
 
-/// A layout as `--set` values: all layout keys, dp included.
+/// All layout keys of a layout, dp included, in `--set` syntax.
 [[nodiscard]] std::vector<std::string> layout_overrides(const ParallelConfig& parallel);
 
 }  // namespace lockstep::app

@@ -11,7 +11,7 @@
 
 namespace lockstep::app {
 
-/// What one thread looks at points of a setting with; it keeps what it has worked out.
+/// State with which one thread evaluates points of a setting, including its caches.
 class PlanContext {
  public:
   PlanContext(const PlanSpace& space, const PlanSetting& of, const WalkOptions& options)
@@ -19,7 +19,7 @@ class PlanContext {
   PlanContext(const PlanContext&) = delete;
   PlanContext& operator=(const PlanContext&) = delete;
 
-  /// Of layouts under a software stack.
+  /// For layouts under one software stack.
   [[nodiscard]] TrainingStepSimulator& simulator(const std::string& stack);
 
   const PlanSetting& setting;
@@ -30,15 +30,15 @@ class PlanContext {
   std::map<std::string, TrainingStepSimulator> simulators_;
 };
 
-/// Contexts of all settings, lent to one thread at a time.
+/// Pool of contexts per setting; each is used by one thread at a time.
 class PlanContexts {
  public:
-  /// All must outlive it.
+  /// The arguments must outlive this object.
   PlanContexts(const PlanSpace& space, const std::vector<std::unique_ptr<PlanSetting>>& settings,
                const WalkOptions& walk)
       : space_{space}, settings_{settings}, walk_{walk}, free_(settings.size()) {}
 
-  /// A context until the end of its scope.
+  /// A context, returned to the pool at the end of the scope.
   class Lent {
    public:
     Lent(PlanContexts& pool, std::size_t setting)

@@ -6,7 +6,7 @@
 
 namespace lockstep::app {
 
-/// What the stage that is busy longest spends most on: "compute" (GEMMs, attention, convolutions),
+/// The largest share of time on the busiest stage: "compute" (GEMMs, attention, convolutions),
 /// "memory" (all other kernels), a group of exposed communication ("tp", "dp", ...), "pipeline"
 /// (the bubble) or "launch" (the host).
 [[nodiscard]] std::string regime_of(const Breakdown& busiest);

@@ -18,17 +18,17 @@
 
 namespace lockstep::app {
 
-/// What a layout takes from its scenario without being asked, by ZeRO stage and pipelining: what
-/// the software stack does, and the stack itself.
+/// Defaults of a layout that depend on its ZeRO stage and pipelining: the software stack and its
+/// behavior.
 struct LayoutDefaults {
   ParallelConfig parallel;
   std::string stack;
 };
 
-/// One setting of a space, read: model, cluster, costs. Immutable once made; for many threads.
+/// One setting of a space: model, cluster, costs. Immutable; shared by threads.
 class PlanSetting {
  public:
-  /// `calibration`: of costs; empty: the shipped ones. Errors: ConfigError, RequestError.
+  /// `calibration`: calibration file; empty: shipped parameters. Errors: ConfigError, RequestError.
   PlanSetting(const PlanSpace& space, std::uint64_t index, const Calibration& calibration);
 
   [[nodiscard]] std::uint64_t index() const { return index_; }
@@ -37,7 +37,7 @@ class PlanSetting {
   [[nodiscard]] int gpus_per_node() const { return scenario_.cluster.cluster.gpus_per_node(); }
   [[nodiscard]] std::int64_t global_batch() const { return scenario_.parallel.global_batch; }
   [[nodiscard]] std::optional<Bytes> memory_capacity() const;
-  /// None where the stack refuses such layouts.
+  /// None if the stack does not support such layouts.
   [[nodiscard]] const LayoutDefaults* defaults(int zero, bool pipelined) const;
   [[nodiscard]] const CostModel& cost(const std::string& stack) const { return *costs_.at(stack); }
   [[nodiscard]] const SimulationOptions& options(const std::string& stack) const {
@@ -50,7 +50,7 @@ class PlanSetting {
   [[nodiscard]] const NcclTuning& tuning(const std::string& stack) const {
     return tunings_.at(stack);
   }
-  /// What the bounds of its layouts under a stack share.
+  /// Data shared by the bounds of all layouts under a stack.
   [[nodiscard]] const std::shared_ptr<ProfileCache>& profiles(const std::string& stack) const {
     return profiles_.at(stack);
   }
@@ -76,7 +76,7 @@ class PlanSetting {
   std::optional<double> peak_;
 };
 
-/// Bounds of a setting's layouts; for one thread.
+/// Computes bounds of a setting's layouts; not thread-safe.
 class SettingBounds {
  public:
   explicit SettingBounds(const PlanSetting& setting) : setting_{setting} {}
@@ -85,8 +85,8 @@ class SettingBounds {
   [[nodiscard]] OperationBounds& operations(const std::string& stack) {
     return both(stack).operations;
   }
-  /// The key of the first problem that layout_problems() has with the layout's shapes ("tp"); empty
-  /// if none. Remembered by shape.
+  /// Key of the first problem that layout_problems() finds in the layout's shapes ("tp"); empty if
+  /// none. Cached by shape.
   [[nodiscard]] const std::string& shape_problem(const ParallelConfig& parallel);
 
  private:

@@ -13,7 +13,7 @@
 
 namespace lockstep::app {
 
-/// What a search starts from, and what it varies.
+/// Base scenario and axes of a search.
 struct SpaceRequest {
   std::string scenario{};  // file or name of a shipped one; empty: model and cluster
   std::string model{};     // name or file, a Hugging Face config.json too
@@ -29,10 +29,10 @@ struct SpaceRequest {
   std::vector<std::string> overrides{};  // as `--set`
   std::vector<std::string> vary{};       // "tp=1,2,4"
   std::vector<std::string> fix{};        // "zero=1"
-  std::string file{};                    // a space file (configs/spaces); flags go before it
+  std::string file{};                    // a space file (configs/spaces); other members override it
 };
 
-/// What a space file asks of its space; what the request says itself goes before.
+/// Goals in a space file; the request overrides them.
 struct SpaceGoal {
   std::string objective{};
   std::vector<std::string> pareto{};
@@ -43,53 +43,52 @@ struct SpaceGoal {
   std::optional<double> usd_per_kwh{};
 };
 
-/// Scenarios as points of a grid. A point is a number: the settings (clusters, models, precisions)
-/// and the layout keys as digits, the first key slowest. Nothing of it is written out.
+/// Grid of scenarios. A point is a mixed-radix number whose digits are the settings (clusters,
+/// models, precisions) and the layout keys, most significant first; points are never materialized.
 struct PlanSpace {
   std::string name;
   JsonDocument base;  // a scenario without the layout keys
   std::vector<SettingAxis> settings{};
   std::array<LayoutAxis, kLayoutKeys> layout{};  // each with at least one value
-  SpaceGoal goal{};                              // of its file
-  std::vector<std::string> notes{};              // what was taken where nothing was said
-  /// The layout keys that the scenario itself has, as overrides; none without a scenario.
+  SpaceGoal goal{};                              // of the space file
+  /// Layout keys of the scenario as overrides; none without a scenario.
   std::optional<std::vector<std::string>> current{};
 
   [[nodiscard]] std::uint64_t setting_count() const;
   [[nodiscard]] std::uint64_t layout_count() const;
-  /// All points. Errors: RequestError beyond 2^62.
+  /// Number of points. Errors: RequestError beyond 2^62.
   [[nodiscard]] std::uint64_t size() const;
-  /// The values of a setting as `--set` takes them.
+  /// Values of a setting in `--set` syntax.
   [[nodiscard]] std::vector<std::string> setting_overrides(std::uint64_t setting) const;
-  /// The place of its value on each of the axes of settings.
+  /// Per settings axis, the index of the setting's value.
   [[nodiscard]] std::vector<std::size_t> setting_digits(std::uint64_t setting) const;
   [[nodiscard]] const LayoutAxis& axis(LayoutKey key) const {
     return layout[static_cast<std::size_t>(key)];
   }
-  /// The number of the value of each layout key at a point.
+  /// Per layout key, the number of its value at a point.
   [[nodiscard]] std::array<std::int64_t, kLayoutKeys> digits(std::uint64_t index) const;
-  /// Of the base, the axes and their values: equal spaces, equal hashes.
+  /// Hash of the base, the axes and their values.
   [[nodiscard]] std::string hash() const;
 };
 
-/// Reads a space file in memory; for tests of its schema. Errors: ConfigError.
+/// Validates a space file; for tests of its schema. Errors: ConfigError.
 void check_space_file(const JsonDocument& document);
 
-/// Errors: RequestError, ConfigError for what the files say.
+/// Errors: RequestError; ConfigError for invalid files.
 [[nodiscard]] PlanSpace make_space(const SpaceRequest& request);
 
-/// The scenario that a request names or describes, without its axes and space file, and its
-/// overrides as `--set` values, not applied yet. Errors: RequestError, ConfigError.
+/// The scenario that a request names or describes, without axes and space file, and its overrides
+/// in `--set` syntax, not yet applied. Errors: RequestError, ConfigError.
 struct BaseScenario {
   JsonDocument document;
   std::vector<std::string> overrides{};
 };
 [[nodiscard]] BaseScenario base_scenario(const SpaceRequest& request);
 
-/// What "divisors" of a layout key are those of; 0: none.
+/// The number whose divisors are the values of a layout key; 0: not available.
 [[nodiscard]] std::int64_t divisible(LayoutKey key, const Scenario& scenario);
 
-/// A scenario of a setting: its layout (`overrides` on top of the setting's) unchecked.
+/// The scenario of a setting with further overrides; checks the layout as `check` says.
 [[nodiscard]] Scenario scenario_of(const PlanSpace& space, std::uint64_t setting,
                                    const std::vector<std::string>& overrides = {},
                                    LayoutCheck check = LayoutCheck::off);

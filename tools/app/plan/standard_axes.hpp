@@ -7,7 +7,7 @@
 
 namespace lockstep::app {
 
-/// The values of a layout key that a search tries where nobody has narrowed them.
+/// Default values of a layout key in a search.
 [[nodiscard]] std::vector<LayoutValue> standard_values(LayoutKey key, const Scenario& scenario);
 
 }  // namespace lockstep::app

@@ -14,8 +14,8 @@
 
 namespace lockstep::app {
 
-/// Why a point of a space is no layout to be simulated. None of these drops a point that could win:
-/// each is impossible, is the same step as an earlier point, or is outside the space as stated.
+/// Validity rules. None drops a point that could win: each drops invalid points, duplicates of an
+/// earlier point, or points outside the stated space.
 enum class PlanRule : std::uint8_t {
   gpus,           // tp * pp * cp divides the GPUs
   nvlink_domain,  // tp within the GPUs that NVLink joins
@@ -24,9 +24,9 @@ enum class PlanRule : std::uint8_t {
   experts,        // ep divides experts and dp * cp
   batch,          // micro_batch * dp divides the global batch
   layers,         // pp * vpp divides the layers
-  schedule,       // the schedule has such stages, chunks and microbatches
+  schedule,       // the schedule supports these stages, chunks and microbatches
   shards,         // shard_ranks divides dp * cp
-  stack,          // the software stack has such layouts
+  stack,          // the software stack supports the layout
   duplicate,      // the same step as an earlier point
   size,           // too many operations to simulate
 };
@@ -38,15 +38,15 @@ inline constexpr std::size_t kPlanRules = static_cast<std::size_t>(PlanRule::siz
 using RuleCounts = std::array<std::uint64_t, kPlanRules>;
 
 struct WalkOptions {
-  bool nvlink_domain = true;  // whether that rule holds
+  bool nvlink_domain = true;  // whether the rule is enforced
 };
 
-/// Points from `begin` to one before `end`.
+/// Points [begin, end).
 struct PointRange {
   std::uint64_t begin = 0;
   std::uint64_t end = UINT64_MAX;
 
-  /// How many of `count` points from `first` on lie in it.
+  /// Number of points of [first, first + count) inside the range.
   [[nodiscard]] std::uint64_t overlap(std::uint64_t first, std::uint64_t count) const {
     const std::uint64_t from = first > begin ? first : begin;
     const std::uint64_t to = first + count < end ? first + count : end;
@@ -54,15 +54,15 @@ struct PointRange {
   }
 };
 
-/// A layout that no rule is against.
+/// A valid layout.
 struct WalkedLayout {
   std::uint64_t index = 0;  // in the whole space
   const ParallelConfig* parallel = nullptr;
   const std::string* stack = nullptr;
 };
 
-/// Goes through the points of one setting whose first digits (tp and pp) are given, in the order of
-/// their index; whole subtrees are left out as soon as a rule is against all of them, and counted.
+/// Enumerates the points of one setting with given first digits (tp and pp) in index order.
+/// Subtrees that a rule drops entirely are skipped and counted.
 class LayoutWalk {
  public:
   using Take = std::function<void(const WalkedLayout&)>;
@@ -70,14 +70,13 @@ class LayoutWalk {
   LayoutWalk(const PlanSpace& space, const PlanSetting& setting, SettingBounds& bounds,
              const WalkOptions& options);
 
-  /// `tp_digit`, `pp_digit`: places in the axes. Points outside `range` are neither taken nor
-  /// counted.
+  /// `tp_digit`, `pp_digit`: indices in the axes. Points outside `range` are ignored.
   void run(std::size_t tp_digit, std::size_t pp_digit, PointRange range, const Take& take,
            RuleCounts& dropped);
 
-  /// The layout of a point of this setting, or the rule that is against it.
+  /// The layout of a point of this setting, or the rule that drops it.
   [[nodiscard]] std::variant<ParallelConfig, PlanRule> at(std::uint64_t index);
-  /// The stack of the layout that at() returned last.
+  /// Software stack of the layout last returned by at().
   [[nodiscard]] const std::string& stack() const { return defaults_->stack; }
 
  private:
@@ -108,7 +107,7 @@ class LayoutWalk {
   WalkOptions options_;
   std::array<std::uint64_t, kLayoutKeys + 1> below_{};  // points under a digit of each level
   std::uint64_t base_ = 0;                              // index of the setting's first point
-  ParallelConfig parallel_;                             // as far as it is decided
+  ParallelConfig parallel_;                             // digits decided so far
   std::vector<std::vector<std::string>> orders_;        // of each value of its axis
   std::vector<std::set<Overlap>> overlaps_;             // of each mask
   const LayoutDefaults* defaults_ = nullptr;

@@ -59,18 +59,26 @@ void add_memory(const RankMemory& memory, SweepRow& out) {
     out.exposed = busiest.exposed_total().seconds() * share;
     out.bubble = busiest.bubble.seconds() * share;
     add_memory(step.result->memory, out);
-    out.state = to_string(step.result->memory.fit());
+    out.fit = step.result->memory.fit();
   } else if (step.shortfall) {
     if (step.shortfall->scenario) out.dp = step.shortfall->scenario->parallel.dp;
     add_memory(step.shortfall->memory, out);
-    out.state = "does not fit";
+    out.fit = MemoryFit::does_not_fit;
     out.outcome = SweepOutcome::misfit;
   } else {
-    out.state = "impossible: " + step.problem;
+    out.problem = step.problem;
     out.outcome = SweepOutcome::impossible;
   }
   return out;
 }
+
+}  // namespace
+
+std::string state_of(const SweepRow& row) {
+  return row.fit ? to_string(*row.fit) : "impossible: " + row.problem;
+}
+
+namespace {
 
 class Sweep {
  public:

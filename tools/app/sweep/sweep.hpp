@@ -12,32 +12,36 @@
 #include "tools/app/progress.hpp"
 #include "tools/app/step/variants.hpp"
 
-/// The same step at every point of a grid of scenario values.
+/// Simulates a training step at every point of a grid of scenario values.
 namespace lockstep::app {
 
 enum class SweepOutcome : std::uint8_t { simulated, misfit, impossible };
 
-/// What a point came to, in plain values; none where it has no such value.
+/// Result of a point as plain values; absent where it has none.
 struct SweepRow {
   std::optional<std::int64_t> dp{};
   std::optional<double> step_s{};
   std::optional<std::int64_t> step_ps{};
   std::optional<double> tokens_per_s{};
   std::optional<double> mfu{};
-  std::optional<double> exposed{};       // communication, share of the step
-  std::optional<double> bubble{};        // likewise
+  std::optional<double> exposed{};       // exposed communication as a fraction of the step
+  std::optional<double> bubble{};        // as a fraction of the step
   std::optional<std::int64_t> memory{};  // bytes
   std::optional<std::int64_t> margin{};  // bytes free
-  std::string state{};                   // "fits", "does not fit", "impossible: ..."
+  std::optional<MemoryFit> fit{};        // none: impossible
+  std::string problem{};                 // message of the error that makes it impossible
   SweepOutcome outcome = SweepOutcome::simulated;
 };
 
+/// Memory and problem as one word for tables and stores: "fits", "impossible: ...".
+[[nodiscard]] std::string state_of(const SweepRow& row);
+
 /// A point of a sweep, simulated as `run` would. Its name is "cluster.nodes=8, parallel.tp=2".
 struct SweepPoint {
-  std::uint64_t index = 0;          // the last axis fastest
-  std::vector<std::string> values;  // one for each key, as written
-  /// Result, memory shortfall, or the problem that makes it impossible; its overrides are all that
-  /// were applied, those of the request first.
+  std::uint64_t index = 0;          // row-major: the last axis varies fastest
+  std::vector<std::string> values;  // one per key, as written
+  /// Result, memory shortfall, or problem. Its overrides are all that were applied, those of the
+  /// request first.
   VariantResult step;
   SweepRow row{};
 };
@@ -48,13 +52,13 @@ struct SweepRequest {
   /// What-ifs, network, fidelity, calibration; its scenario and overrides are those of `space`.
   TrainingStepRequest step{};
   std::size_t threads = 0;       // 0: as many as cores
-  std::function<bool()> stop{};  // asked now and then: end with the points so far
+  std::function<bool()> stop{};  // polled; true ends the sweep with the points so far
   OnProgress on_progress{};
-  /// Points that are not simulated again; they have a row and no step.
+  /// Known points, not simulated again; they have a row and no step.
   std::map<std::uint64_t, SweepRow> known{};
-  /// Called with each point in the order of their indices, from one thread.
+  /// Called with each point in index order, from one thread.
   std::function<void(const SweepPoint&)> on_point{};
-  std::function<void()> on_batch{};  // after some points, from the same thread
+  std::function<void()> on_batch{};  // after each batch of points, from the same thread
 };
 
 struct SweepResult {
@@ -63,26 +67,26 @@ struct SweepResult {
   std::uint64_t points = 0;       // of the grid
   std::uint64_t simulated = 0;    // points with a step time
   std::uint64_t misfits = 0;      // points that do not fit into memory
-  std::uint64_t impossible = 0;   // points that are no valid scenario, or deadlock
-  bool dp_follows = false;        // dp is what the other degrees leave of the GPUs
+  std::uint64_t impossible = 0;   // invalid scenarios and deadlocks
+  bool dp_follows = false;        // dp = GPUs / (tp * pp * cp)
   bool complete = true;           // false: stopped
 };
 
-/// The most points of a sweep: all of them are simulated.
+/// Maximum number of points, all of which are simulated.
 inline constexpr std::uint64_t kMostSweepPoints = 1'000'000;
 
-/// What identifies a sweep: its keys, its number of points and a hash of its scenario.
+/// Identity of a sweep: keys, number of points, hash of the scenario.
 struct SweepGrid {
   std::vector<std::string> axes;
   std::uint64_t points = 0;
   std::string hash;
 };
-/// Errors: as sweep(), of axes.
+/// Errors: as sweep() for its axes.
 [[nodiscard]] SweepGrid grid_of(const SweepRequest& request);
 
-/// Simulates every point. dp is what tp, pp and cp leave of the GPUs, unless it is varied or set.
-/// Errors: RequestError for axes, also for a grid of more than kMostSweepPoints; ConfigError if no
-/// point is a valid scenario: that of the first.
+/// Simulates every point. dp = GPUs / (tp * pp * cp) unless it is varied or set.
+/// Errors: RequestError for invalid axes and for more than kMostSweepPoints points; ConfigError, of
+/// the first point, if no point is a valid scenario.
 [[nodiscard]] SweepResult sweep(const SweepRequest& request);
 
 }  // namespace lockstep::app

@@ -62,8 +62,16 @@ template <class T>
           value_of(row.bubble),
           value_of(row.memory),
           value_of(row.margin),
-          row.state,
+          state_of(row),
           std::string{kOutcomes[static_cast<std::size_t>(row.outcome)]}};
+}
+
+/// Inverse of state_of().
+void read_state(const std::string& text, SweepRow& row) {
+  for (const MemoryFit fit : {MemoryFit::fits, MemoryFit::tight, MemoryFit::does_not_fit})
+    if (text == to_string(fit)) row.fit = fit;
+  constexpr std::string_view kImpossible = "impossible: ";
+  if (!row.fit && text.starts_with(kImpossible)) row.problem = text.substr(kImpossible.size());
 }
 
 }  // namespace
@@ -137,9 +145,9 @@ void SweepStore::read_known() {
   for (const DatabaseRow& cells : rows.rows) {
     const auto whole = [&](std::size_t i) { return read<std::int64_t>(cells[i], file); };
     const auto real = [&](std::size_t i) { return read<double>(cells[i], file); };
-    SweepRow row{
-        whole(1), real(2), whole(3), real(4),  real(5),
-        real(6),  real(7), whole(8), whole(9), read<std::string>(cells[10], file).value_or("")};
+    SweepRow row{whole(1), real(2), whole(3), real(4), real(5),
+                 real(6),  real(7), whole(8), whole(9)};
+    read_state(read<std::string>(cells[10], file).value_or(""), row);
     const std::string outcome = read<std::string>(cells[11], file).value_or("");
     for (std::size_t i = 0; i < kOutcomes.size(); ++i)
       if (outcome == kOutcomes[i]) row.outcome = static_cast<SweepOutcome>(i);

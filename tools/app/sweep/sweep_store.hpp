@@ -13,27 +13,27 @@ namespace lockstep::app {
 
 struct SweepStoreRequest {
   std::string file{};
-  bool resume = false;         // whether the file may be there, to be continued
-  std::string tool_version{};  // that the store names
-  std::string asked{};         // the sweep as the user asked for it
+  bool resume = false;         // whether an existing file is continued
+  std::string tool_version{};  // recorded in the store
+  std::string asked{};         // the sweep as requested
 };
 
 /// Rows of a sweep in a SQLite file, which `lockstep query` and any client read: `simulated` has
-/// one for each point. Written in batches: what a kill leaves is whole. Errors: RequestError with
-/// the place "store" for a file that exists where `resume` is not set, is no store of a sweep, is
-/// one of another sweep or version, is locked or damaged; IoError where it cannot be written.
+/// one per point. Batches are transactions, so a killed process leaves a consistent file. Errors:
+/// RequestError at "store" for an existing file without `resume`, a file that is not a sweep store,
+/// is of another sweep or version, is locked or damaged; IoError if it cannot be written.
 class SweepStore {
  public:
   /// `axes`: keys; `hash`: of the scenario.
   SweepStore(const SweepStoreRequest& request, const std::vector<std::string>& axes,
              std::uint64_t points, const std::string& hash);
 
-  /// Points that an earlier run wrote.
+  /// Points written by an earlier run.
   [[nodiscard]] const std::map<std::uint64_t, SweepRow>& known() const { return known_; }
   void add(const SweepPoint& point);
-  /// Writes what was added.
+  /// Commits the points added so far.
   void end_batch();
-  /// At the end of a sweep, whether all of it was simulated or not.
+  /// Ends a complete or interrupted sweep.
   void finish();
 
  private:

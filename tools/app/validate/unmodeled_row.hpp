@@ -23,7 +23,7 @@ enum class UnmodeledReason : std::uint8_t {
   few_runs,              // `runs` that can be modeled are too few to fit a stack to
   no_better_fit,         // than the shipped host time and slowdown
   host_time_at_limit,    // the best host time of a stack is near the end of its range
-  slowdown_at_limit,     // likewise the slowdown during communication
+  slowdown_at_limit,     // the best slowdown during communication is near the end of its range
 };
 
 /// A row that cannot be modeled, and why.

@@ -12,7 +12,7 @@ struct Word {
   std::string_view text;           // one to three sentences
   std::string_view formula;        // empty: there is none
   std::string_view see_also;       // names of other words, separated by ", "
-  std::string_view other_names{};  // that lead here, likewise
+  std::string_view other_names{};  // synonyms of this word, separated by ", "
 };
 
 struct WordTopic {

@@ -97,7 +97,11 @@ std::vector<std::string> headline_of(const PlanResult& result) {
     command += fmt::format(
         " --set {}", each.find_first_of("[\" ") == std::string::npos ? each : "'" + each + "'");
   out.push_back(command);
-  for (const std::string& note : result.notes) out.push_back(note);
+  for (const AssumedPower& power : result.assumed_power)
+    out.push_back(fmt::format(
+        "energy: {} W for each {} (max_power of its device file, the GPU alone); --watts and "
+        "--pue replace it",
+        power.watts, power.device));
   out.emplace_back();
   return out;
 }

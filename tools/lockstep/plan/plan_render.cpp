@@ -95,6 +95,16 @@ const ParallelConfig* parallel_of(const PlanRow& row) {
   return nullptr;
 }
 
+std::string extent_words(const PlanResult& result) {
+  return result.extent == PlanExtent::shard
+             ? fmt::format("shard {} of {}", result.shard + 1, result.shards)
+             : "the merged shards";
+}
+
+std::string words_of(PlanBaseline baseline) {
+  return baseline == PlanBaseline::current_layout ? "current layout" : "plain data parallelism";
+}
+
 class PlanReport {
  public:
   explicit PlanReport(const PlanResult& result) : result_{result}, table_{out_} {}
@@ -102,7 +112,7 @@ class PlanReport {
   Report make() {
     out_.schema = "lockstep.plan/1";
     Json config = Json{{"space", result_.space.name}, {"space_hash", result_.space_hash}};
-    if (!result_.part.empty()) config["part"] = result_.part;
+    if (result_.extent != PlanExtent::space) config["part"] = extent_words(result_);
     out_.config = config.dump();
     out_.sections.emplace_back();
     out_.sections.back().notes = headline_of(result_);
@@ -135,9 +145,10 @@ class PlanReport {
   void add(const PlanRow& row) {
     const ParallelConfig* parallel = parallel_of(row);
     table_.begin();
-    table_.add("rank", "rank",
-               row.rank > 0 ? Cell{static_cast<std::int64_t>(row.rank)} : Cell{row.label}, "",
-               true);
+    table_.add(
+        "rank", "rank",
+        row.rank > 0 ? Cell{static_cast<std::int64_t>(row.rank)} : Cell{words_of(row.baseline)}, "",
+        true);
     const auto degree = [&](const char* key, auto member) {
       table_.add(key, key, parallel != nullptr ? Cell{std::int64_t{parallel->*member}} : Cell{});
     };
@@ -254,12 +265,12 @@ class PlanReport {
     const SearchCertificate& of = result_.certificate;
     std::vector<std::string> out;
     for (const PlanRow& row : result_.baselines)
-      if (!row.step) out.push_back(fmt::format("{}: {}", row.label, status_of(row)));
+      if (!row.step) out.push_back(fmt::format("{}: {}", words_of(row.baseline), status_of(row)));
     out.emplace_back();
-    out.push_back(result_.part.empty()
+    out.push_back(result_.extent == PlanExtent::space
                       ? fmt::format("{} points in the space", grouped(of.points))
                       : fmt::format("{} points in {}, of {} in the space", grouped(of.points),
-                                    result_.part, grouped(result_.space.size())));
+                                    extent_words(result_), grouped(result_.space.size())));
     for (std::size_t rule = 0; rule < kPlanRules; ++rule)
       if (of.rules[rule] > 0)
         out.push_back(fmt::format("{:>16}  {}", grouped(of.rules[rule]),
@@ -277,7 +288,9 @@ class PlanReport {
     return out;
   }
 
-  std::string where() const { return result_.part.empty() ? "this space" : result_.part; }
+  std::string where() const {
+    return result_.extent == PlanExtent::space ? "this space" : extent_words(result_);
+  }
 
   std::string proof() const {
     if (result_.rows.empty()) return "";

@@ -383,7 +383,9 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   out["link_changes"] = lines_of(result.link_changes, result.scenario.cluster.cluster);
   out["machine_links"] =
       result.machine_links ? Json(text_of(*result.machine_links)) : Json(nullptr);
-  out["algorithms"] = result.step.algorithms;
+  out["algorithms"] = Json::array();
+  for (const ReportedChoice& each : result.step.algorithms)
+    out["algorithms"].push_back(choice_words(each));
   out["experts"] = expert_notes(result.scenario);
   out["without_effect"] = notes_json(result.scenario.notes);
   out["warnings"] = nic_warnings(result.facts);

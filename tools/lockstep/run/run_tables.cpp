@@ -107,9 +107,8 @@ std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepR
     out.push_back(std::move(line));
   for (std::string& line : nic_warnings(result.facts)) out.push_back(std::move(line));
   for (const ScenarioNote& note : scenario.notes) out.push_back(note.text());
-  for (const std::string& line : result.step.algorithms) {
-    if (line.find("cannot have") != std::string::npos) out.push_back(line);
-  }
+  for (const ReportedChoice& each : result.step.algorithms)
+    if (!each.refused.empty()) out.push_back(choice_words(each));
   for (std::string& line : expert_notes(scenario)) out.push_back(std::move(line));
   if (result.throughput.mfu())
     out.push_back("MFU convention: " + result.throughput.convention.words());

@@ -30,6 +30,13 @@ std::string measured_links(const MachineLinkUse& links) {
 
 }  // namespace
 
+std::string choice_words(const ReportedChoice& choice) {
+  return fmt::format(
+      "{}: {} of {} bytes among {} by {}{}", choice.group, to_string(choice.collective),
+      choice.message.count(), choice.members, choice.algorithm,
+      choice.refused.empty() ? "" : ", as these ranks cannot have " + choice.refused);
+}
+
 std::string text_of(const std::vector<std::pair<int, int>>& ranges) {
   std::string text;
   for (std::size_t i = 0; i < std::min(ranges.size(), kMostRanges); ++i) {

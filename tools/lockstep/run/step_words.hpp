@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "strategies/measure/machine/machine_links.hpp"
+#include "strategies/step/lowering/collective_choice.hpp"
 #include "tools/app/step/fidelity_check.hpp"
 #include "tools/app/step/metrics/rank_classes.hpp"
 #include "tools/app/step/metrics/step_confidence.hpp"
@@ -19,6 +20,9 @@ namespace lockstep::cli {
 
 /// "error of representatives: +0.50 % on 512 of 2048 ranks (7.28 s, all ranks 7.24 s)".
 [[nodiscard]] std::string text_of(const FidelityCheck& check, int ranks);
+
+/// "tp: all_reduce of 67108864 bytes among 8 by ring:channels=8".
+[[nodiscard]] std::string choice_words(const ReportedChoice& choice);
 
 /// "NVLinks as measured, 100 GB/s after 3 us from GPU 0 to GPU 1 (else 240 GB/s after 600 ns): the
 /// median of 2 pairs", "as the cluster has them: the calibration is of a host".

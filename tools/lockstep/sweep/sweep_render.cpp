@@ -97,7 +97,7 @@ void SweepRows::add(const SweepPoint& point) {
   for (const std::string& value : point.values) axes.push_back(axis_cell(value));
   axes_.push_back(std::move(axes));
   cells_.push_back(table_ ? table_cells(point.row) : data_cells(point));
-  states_.push_back(point.row.state);
+  states_.push_back(state_of(point.row));
   fingerprint_.add(point.row.step_ps.value_or(0));
 }
 

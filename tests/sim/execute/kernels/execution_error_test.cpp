@@ -192,9 +192,9 @@ TEST_CASE("peers that do not exist are refused") {
   };
   const std::string who = "rank 0: block 0 microbatch 0: sum ";
   CHECK(refused([](Communication& how) {
-          how.only = {0, 5};
+          how.participants = {0, 5};
         }) == who + "is with position 5 along pp, which has 2");
-  CHECK(refused([](Communication& how) { how.only = {1}; }) ==
+  CHECK(refused([](Communication& how) { how.participants = {1}; }) ==
         who + "is among others; its own rank is no member");
   CHECK(refused([](Communication& how) { how.host = 3; }) ==
         who + "is with host 3; the program has 0");

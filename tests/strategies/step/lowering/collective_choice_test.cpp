@@ -30,7 +30,7 @@ class Bed {
     return choice_.choose(collective, group, members,
                           host ? static_cast<int>(members.size()) - 1 : 0, host, message);
   }
-  [[nodiscard]] const std::vector<std::string>& report() const { return choice_.report(); }
+  [[nodiscard]] const std::vector<ReportedChoice>& report() const { return choice_.report(); }
 
  private:
   Cluster cluster_;
@@ -53,7 +53,15 @@ TEST_CASE("a group gets the algorithm that the scenario names for it, others do 
 TEST_CASE("where the named algorithm does not know the collective or the ranks another is taken") {
   Bed bed{{{"dp", "recursive_doubling"}}};
   // There is no broadcast of that name.
-  CHECK(bed.choose(Collective::broadcast, "dp", kNode, 1_MiB).text != "recursive_doubling");
+  const std::string chosen = bed.choose(Collective::broadcast, "dp", kNode, 1_MiB).text;
+  CHECK(chosen != "recursive_doubling");
+  // Three ranks are no power of two.
+  (void)bed.choose(Collective::all_reduce, "dp", {0, 1, 2}, 1_MiB);
+  const ReportedChoice& three = bed.report().back();
+  CHECK(three.members == 3);
+  CHECK(three.message == 1_MiB);
+  CHECK(three.algorithm != "recursive_doubling");
+  CHECK(three.refused.substr(0, 18) == "recursive_doubling");
 }
 
 TEST_CASE("without a name NCCL's tuning decides, and says what a launch costs") {

@@ -394,7 +394,7 @@ TEST_CASE("money and energy come from flags, then the cluster's file, then the d
   // configs/devices/h100-sxm5-80gb.json: 700 W, no price.
   CHECK(metric(device, PlanMetric::energy) == doctest::Approx(hours * 0.7));
   CHECK(!metric(device, PlanMetric::usd));
-  CHECK(device.notes.back().find("max_power") != std::string::npos);
+  CHECK(device.assumed_power == std::vector<AssumedPower>{{"h100-sxm5-80gb", 700}});
   request.space.overrides = {"cluster.price=2.5", "cluster.watts=1000", "cluster.pue=1.5",
                              "cluster.price_kwh=0.1"};
   const PlanResult cluster = plan(request);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-/// Searches as jobs of an existing engine: shards next to each other, then a merge.
+/// A search as jobs of a scheduler: concurrent shards, then a merge.
 namespace lockstep::app {
 
 enum class JobEngine : std::uint8_t { slurm, parallel, hyperqueue };
@@ -16,17 +16,17 @@ enum class JobEngine : std::uint8_t { slurm, parallel, hyperqueue };
 struct JobScriptRequest {
   JobEngine engine = JobEngine::slurm;
   std::uint64_t shards = 1;
-  std::string store = "plan.db";         // that the shards are merged into
+  std::string store = "plan.db";         // target of the merge
   std::vector<std::string> arguments{};  // of `lockstep plan`, without those of shards and stores
 };
 
-/// Most tasks of an array: Slurm's default is 1001 with the number 0.
+/// Maximum tasks of a job array (Slurm's default MaxArraySize is 1001, index 0 included).
 inline constexpr std::uint64_t kMostTasks = 1000;
 
-/// A bash script. It starts again what a kill or a time limit ended, without simulating twice.
+/// A bash script. Tasks ended by a kill or a time limit are requeued and resume from their stores.
 [[nodiscard]] std::string job_script(const JobScriptRequest& request);
 
-/// A word as a shell takes it.
+/// Quotes a word for a POSIX shell.
 [[nodiscard]] std::string shell_word(std::string_view word);
 
 }  // namespace lockstep::app

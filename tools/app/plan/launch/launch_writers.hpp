@@ -16,7 +16,7 @@ namespace lockstep::app {
 /// Names: DeepSpeed 0.19 (runtime/config.py, runtime/zero/config.py).
 [[nodiscard]] LaunchFlags deepspeed_flags(const Scenario& scenario);
 
-/// Ranks of one copy of hybrid shards; dp * cp without hybrid shards.
+/// Ranks that share one full set of shards: the shard group with hybrid sharding, else dp * cp.
 [[nodiscard]] inline int shard_group(const ParallelConfig& parallel) {
   return parallel.shard_ranks > 0 ? parallel.shard_ranks : parallel.dp * parallel.cp;
 }

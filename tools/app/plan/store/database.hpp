@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-/// SQLite files; the library itself is behind this header.
+/// RAII access to SQLite files; hides the SQLite headers.
 namespace lockstep::app {
 
 using DatabaseValue = std::variant<std::monostate, std::int64_t, double, std::string>;
@@ -19,13 +19,13 @@ struct DatabaseRows {
   std::vector<DatabaseRow> rows;
 };
 
-/// One open file. Errors: RequestError with the place given for a file that another process has
-/// locked, that is damaged, cut short or no SQLite file; IoError where writing fails.
+/// One open database. Errors: RequestError at the given place for a file that is locked, damaged,
+/// truncated or not SQLite; IoError if writing fails.
 class Database {
  public:
   enum class Mode : std::uint8_t {
     create,  // must not exist
-    write,   // must exist; locked against all others until it is closed
+    write,   // must exist; exclusively locked until closed
     read,    // must exist
   };
 
@@ -35,15 +35,15 @@ class Database {
   ~Database();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Statements without results.
+  /// Executes statements without results.
   void run(const std::string& sql);
-  /// One statement, `?` for values.
+  /// Executes one statement; `?` are bound to values.
   DatabaseRows query(const std::string& sql, const DatabaseRow& values = {});
-  /// The same statement for many rows of values; prepared once.
+  /// Inserts one row through a cached prepared statement.
   void insert(const std::string& sql, const DatabaseRow& values);
-  /// Reads all pages. Errors: as above.
+  /// Reads every page. Errors: as above.
   void check();
-  /// What a user wrote: RequestError at `place` with SQLite's message; nothing but reading.
+  /// Executes a user's statement, read-only. Errors: RequestError at `place` with SQLite's message.
   DatabaseRows read(const std::string& sql, const std::string& place);
 
  private:
@@ -57,7 +57,7 @@ class Database {
   std::unique_ptr<Handle> handle_;
 };
 
-/// A name as SQL takes it: `cluster.nodes` in double quotes.
+/// Quotes an SQL identifier: "cluster.nodes".
 [[nodiscard]] std::string sql_name(std::string_view name);
 
 }  // namespace lockstep::app

@@ -6,8 +6,8 @@
 
 namespace lockstep::app {
 
-/// The rows of one SELECT over a store. Errors: RequestError for a file that is no store, and with
-/// the place "sql" for what SQLite cannot run or what is no SELECT.
+/// Rows of one SELECT over a store. Errors: RequestError for a file that is not a store; at "sql"
+/// for statements that fail or are not a SELECT.
 [[nodiscard]] DatabaseRows query_store(const std::string& file, const std::string& sql);
 
 }  // namespace lockstep::app

@@ -9,25 +9,25 @@
 #include "tools/app/plan/store/database.hpp"
 #include "tools/app/plan/store/stored_search.hpp"
 
-/// Results of a search in a SQLite file, readable by any client. `simulated` has a
-/// row for each simulated layout; what else there is says the help of `lockstep query`.
+/// Results of a search in a SQLite file, readable by any client. `simulated` has one row per
+/// simulated layout; `lockstep query --help` lists all tables.
 namespace lockstep::app {
 
 inline constexpr int kStoreVersion = 1;
 
-/// The points of a shard that a search has decided.
+/// A range of points decided by a search.
 struct StoredRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool complete = false;
   RuleCounts rules{};
-  std::uint64_t memory = 0;  // by bounds
-  std::uint64_t limits = 0;  // likewise
+  std::uint64_t memory = 0;  // points dropped by bounds on memory
+  std::uint64_t limits = 0;  // points dropped by bounds on limits
 
   friend bool operator==(const StoredRange&, const StoredRange&) = default;
 };
 
-/// What two stores must agree on.
+/// Identity of a search; equal in stores that can be merged.
 struct StoreIdentity {
   std::string tool_version;
   std::string space_hash;
@@ -35,49 +35,50 @@ struct StoreIdentity {
   StoredOptions options;
 };
 
-/// A store, read.
+/// Contents of a store.
 struct StoreContents {
   StoreIdentity identity;
-  std::vector<StoredRange> ranges{};  // by their begin
+  std::vector<StoredRange> ranges{};  // sorted by begin
   std::vector<SimulatedLayout> simulated{};
   std::vector<DroppedLayout> dropped{};
 };
 
-/// Errors: RequestError with `place` for a file that is missing, locked, damaged, cut short, no
+/// Errors: RequestError at `place` for a file that is missing, locked, damaged, truncated, not a
 /// store or of another version.
 [[nodiscard]] StoreContents read_store(const std::string& file, const std::string& place);
 
-/// Errors: RequestError with `place` for a database that is no store, or of another version.
+/// Errors: RequestError at `place` for a database that is not a store or has another version.
 /// `kind`: "plan" or "sweep"; empty: either.
 void check_store(Database& database, const std::string& place, const std::string& kind = "plan");
 
-/// Errors: RequestError with `place` that says how the search of `file` differs.
+/// Errors: RequestError at `place` naming the first difference to the search of `file`.
 void check_same_search(const StoreIdentity& mine, const StoreIdentity& of, const std::string& file,
                        const std::string& place);
 
-/// "2/8"; of merged stores the part of the space that they hold.
+/// "2/8"; for merged stores the part of the space they cover.
 [[nodiscard]] std::string shard_text(const PlanRequest& request);
 
-/// A store that is written, in batches: what a kill leaves is whole.
+/// A store opened for writing. Batches are transactions, so a killed process leaves a consistent
+/// file.
 class PlanStore {
  public:
-  /// `resume`: continues the file if present. Errors: RequestError with the place "store",
-  /// as read_store() and check_same_search(), and for a file that exists where `resume` is not set;
-  /// IoError where it cannot be written.
+  /// `resume`: continues an existing file. Errors: RequestError at "store", as read_store() and
+  /// check_same_search(), and for an existing file without `resume`; IoError if it cannot be
+  /// written.
   PlanStore(const std::string& file, bool resume, const StoreIdentity& identity,
             const std::string& shard, const PlanSpace& space,
             const std::vector<std::unique_ptr<PlanSetting>>& settings, const PlanPrices& prices);
   PlanStore(const PlanStore&) = delete;
   PlanStore& operator=(const PlanStore&) = delete;
-  /// Leaves no file behind that nothing was written to.
+  /// Removes the file if nothing was written.
   ~PlanStore();
 
-  /// What the file had.
+  /// Contents of the file when opened.
   [[nodiscard]] const std::vector<SimulatedLayout>& known() const { return known_; }
   void add(const SimulatedLayout& layout);
-  /// Commits the batch: points added so far survive a crash.
+  /// Commits the batch; points added so far survive a crash.
   void end_batch();
-  /// The result of the search; closes the file.
+  /// Writes the result of the search and closes the file.
   void finish(const SearchResult& result, const std::vector<StoredRange>& ranges);
 
  private:

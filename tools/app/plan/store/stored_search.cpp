@@ -109,7 +109,6 @@ std::string space_text(const PlanSpace& space) {
     layout.push_back(each);
   }
   head["layout"] = layout;
-  head["notes"] = texts(space.notes);
   head["current"] = space.current ? texts(*space.current) : Json(nullptr);
   const std::string text = head.dump();
   // The base as it is: numbers keep their digits, so that the hash holds.
@@ -120,7 +119,6 @@ PlanSpace space_from(const std::string& text, const std::string& file) {
   const JsonDocument document = parse_json(text, file);
   const Reader in{document};
   PlanSpace out{in.text(in.member("name")), {in.text(in.member("file")), in.member("base")}};
-  out.notes = in.texts(in.member("notes"));
   for (const JsonValue& each : in.as<JsonArray>(in.member("settings")))
     out.settings.push_back({in.text(in.member(each, "key")), in.texts(in.member(each, "values"))});
   for (const JsonValue& each : in.as<JsonArray>(in.member("layout"))) {

@@ -8,8 +8,8 @@
 
 namespace lockstep::app {
 
-/// The result of a search that decided these points: the best of the simulated layouts and the
-/// certificate, as the search itself states them.
+/// The result of a search that decided these points: best layouts and certificate, as
+/// search_space() returns them.
 [[nodiscard]] SearchResult tally(const PlanSpace& space,
                                  const std::vector<std::unique_ptr<PlanSetting>>& settings,
                                  const SearchOptions& options,
