@@ -72,6 +72,7 @@ struct StateConfig {
 
 struct ParallelConfig {
   int dp = 1, tp = 1, pp = 1, cp = 1, ep = 1;
+  int etp = 0;  // tensor-parallel degree of experts; 0: tp
   int vpp = 1;  // chunks per stage
   /// The axes in rank order, the fastest-varying first.
   std::vector<std::string> order{"tp", "cp", "dp", "pp"};
@@ -110,6 +111,7 @@ struct ParallelConfig {
 
   /// Number of ranks. Requires a product of degrees that fits an int (layout_problems()).
   [[nodiscard]] int ranks() const { return dp * pp * cp * tp; }
+  [[nodiscard]] int expert_tp() const { return etp > 0 ? etp : tp; }
   [[nodiscard]] std::int64_t microbatches() const { return global_batch / (micro_batch * dp); }
   [[nodiscard]] bool overlaps(Overlap what) const { return overlap.contains(what); }
   [[nodiscard]] bool updates_by_bucket() const { return update == UpdateStart::by_bucket; }

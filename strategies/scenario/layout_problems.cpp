@@ -124,9 +124,10 @@ class LayoutCheck {
 
   void check_mesh() {
     if (const auto problem = mesh_problem(parallel_, kv_heads(), gpus_per_node_)) {
-      note(parallel_.ep > 1            ? "ep"
-           : parallel_.shard_ranks > 0 ? "shard_ranks"
-                                       : "cp",
+      note(parallel_.tp % parallel_.expert_tp() != 0 ? "etp"
+           : parallel_.ep > 1                        ? "ep"
+           : parallel_.shard_ranks > 0               ? "shard_ranks"
+                                                     : "cp",
            "{}", *problem);
     }
   }
@@ -309,8 +310,11 @@ class LayoutCheck {
   void check_experts(const TransformerConfig& model) {
     if (!model.experts) {
       if (parallel_.ep > 1) note("ep", "ep = {}, but the model has no experts", parallel_.ep);
+      if (parallel_.etp > 0) note("etp", "etp = {}, but the model has no experts", parallel_.etp);
       return;
     }
+    if (parallel_.tp % parallel_.expert_tp() == 0)
+      divides("etp", parallel_.expert_tp(), model.experts->ffn, "experts.ffn");
     divides("ep", parallel_.ep, model.experts->experts, "experts");
     const auto most =
         static_cast<double>(model.experts->experts) / static_cast<double>(model.experts->top_k);
@@ -325,6 +329,8 @@ class LayoutCheck {
     if (parallel_.cp > 1)
       note("cp", "cp = {}, but {} has no sequence to cut", parallel_.cp, model_.name);
     if (parallel_.ep > 1) note("ep", "ep = {}, but {} has no experts", parallel_.ep, model_.name);
+    if (parallel_.etp > 0)
+      note("etp", "etp = {}, but {} has no experts", parallel_.etp, model_.name);
     if (parallel_.sequence_parallel) {
       note("sequence_parallel", "{} has no sequence to cut", model_.name);
     }

@@ -118,12 +118,13 @@ void name_to_object(JsonValue& value) {
 }
 
 /// Where keys that are written without their object belong.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 30> kObjects{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kObjects{{
     {"tp", "parallel"},
     {"pp", "parallel"},
     {"dp", "parallel"},
     {"cp", "parallel"},
     {"ep", "parallel"},
+    {"etp", "parallel"},
     {"vpp", "parallel"},
     {"zero", "parallel"},
     {"schedule", "parallel"},

@@ -20,6 +20,9 @@ struct Factor {
   std::set<std::string> axes;
 };
 
+/// Marks factors during divide().
+constexpr const char* kSelected = "selected";
+
 /// Innermost first.
 using Factors = std::vector<Factor>;
 
@@ -52,13 +55,25 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
   return factor.axes.contains("dp") || factor.axes.contains("cp");
 }
 
-/// Names the innermost `inner` of the replicas one thing and the rest another, cutting a factor in
-/// two where that is needed. False where it cannot be done.
-[[nodiscard]] bool divide_replicas(Factors& factors, int inner, const std::string& inner_name,
-                                   const std::string& outer_name) {
+[[nodiscard]] bool is_tensor(const Factor& factor) {
+  return factor.axes.contains("tp");
+}
+
+/// Ranks along which experts are distributed or replicated.
+[[nodiscard]] bool is_outside_experts(const Factor& factor) {
+  return (is_replica(factor) || is_tensor(factor)) && !factor.axes.contains("etp");
+}
+
+/// Adds the innermost `inner` ranks of the selected factors to one axis and the rest to another,
+/// splitting a factor if necessary. False if that is impossible.
+[[nodiscard]] bool divide(Factors& factors, bool (*selected)(const Factor&), int inner,
+                          const std::string& inner_name, const std::string& outer_name) {
+  // Selected now: the names that are added must not change what is.
+  for (Factor& factor : factors)
+    if (selected(factor)) factor.axes.insert(kSelected);
   int product = 1;
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    if (!is_replica(factors[i])) continue;
+    if (factors[i].axes.erase(kSelected) == 0) continue;
     if (product == inner) {
       factors[i].axes.insert(outer_name);
       continue;
@@ -68,6 +83,7 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
       if (factors[i].size % left != 0) return false;
       Factor outer = factors[i];
       outer.size /= left;
+      outer.axes.insert(kSelected);
       factors[i].size = left;
       factors.insert(factors.begin() + static_cast<std::ptrdiff_t>(i) + 1, outer);
     }
@@ -101,8 +117,9 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
 }
 
 [[nodiscard]] bool divide(Factors& factors, const ParallelConfig& parallel) {
-  return divide_replicas(factors, parallel.ep, "ep", "edp") &&
-         divide_replicas(factors, shard_size(parallel), "shard", "replicate");
+  return divide(factors, is_tensor, parallel.expert_tp(), "etp", "tp_outside_etp") &&
+         divide(factors, is_outside_experts, parallel.ep, "ep", "edp") &&
+         divide(factors, is_replica, shard_size(parallel), "shard", "replicate");
 }
 
 /// "dp", or "dp.0", "dp.1" where there are several.
@@ -143,8 +160,14 @@ int ulysses_degree(const ParallelConfig& parallel, int gpus_per_node) {
 std::optional<std::string> mesh_problem(const ParallelConfig& parallel, std::int64_t kv_heads,
                                         int gpus_per_node) {
   const int replicas = parallel.dp * parallel.cp;
-  if (replicas % parallel.ep != 0) {
-    return fmt::format("ep = {} does not divide dp * cp = {}", parallel.ep, replicas);
+  const int etp = parallel.expert_tp();
+  if (parallel.tp % etp != 0)
+    return fmt::format("etp = {} does not divide tp = {}", etp, parallel.tp);
+  if (parallel.tp / etp * replicas % parallel.ep != 0) {
+    return parallel.tp == etp
+               ? fmt::format("ep = {} does not divide dp * cp = {}", parallel.ep, replicas)
+               : fmt::format("ep = {} does not divide tp / etp * dp * cp = {}", parallel.ep,
+                             parallel.tp / etp * replicas);
   }
   if (replicas % shard_size(parallel) != 0) {
     return fmt::format("shard_ranks = {} does not divide dp * cp = {}", parallel.shard_ranks,
@@ -157,10 +180,11 @@ std::optional<std::string> mesh_problem(const ParallelConfig& parallel, std::int
   Factors factors = factors_of(parallel, kv_heads, ulysses);
   if (!divide(factors, parallel)) {
     return fmt::format(
-        "ep = {} and {} shards cannot both be cut out of dp = {} and cp = {} (all-to-alls of {}, "
+        "ep = {} and {} shards cannot both be cut out of {}dp = {} and cp = {} (all-to-alls of {}, "
         "rings of {}); factors of the fastest of them in the order, or of all, would be possible",
-        parallel.ep, shard_size(parallel), parallel.dp, parallel.cp, ulysses,
-        parallel.cp / ulysses);
+        parallel.ep, shard_size(parallel),
+        etp < parallel.tp ? fmt::format("tp / etp = {}, ", parallel.tp / etp) : "", parallel.dp,
+        parallel.cp, ulysses, parallel.cp / ulysses);
   }
   return std::nullopt;
 }
@@ -168,9 +192,9 @@ std::optional<std::string> mesh_problem(const ParallelConfig& parallel, std::int
 Mesh device_mesh(const ParallelConfig& parallel, std::int64_t kv_heads, int gpus_per_node) {
   Factors factors = factors_of(parallel, kv_heads, ulysses_degree(parallel, gpus_per_node));
   LOCKSTEP_CHECK(divide(factors, parallel));
-  static constexpr std::array kAxes{"tp",   "cp",    "dp",        "pp",        "dp_cp",
-                                    "ep",   "edp",   "shard",     "replicate", "ulysses",
-                                    "ring", "tp_kv", "ulysses_kv"};
+  static constexpr std::array kAxes{"tp",      "cp",   "dp",    "pp",        "dp_cp",
+                                    "etp",     "ep",   "edp",   "shard",     "replicate",
+                                    "ulysses", "ring", "tp_kv", "ulysses_kv"};
   std::vector<std::pair<std::string, MeshSubAxes>> axes;
   for (const char* axis : kAxes) {
     MeshSubAxes atoms;

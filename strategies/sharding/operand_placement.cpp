@@ -326,11 +326,11 @@ std::optional<Placement> declared_placement(const Tensor& tensor, const Sharding
   if (!stored && !inner && !stream && !tensor.resident) return std::nullopt;
   return placed(tensor, [&](Dim dim) {
     if (dim == Dim::expert && !holds_experts) return MeshSubAxes{};
+    if (dim == Dim::ffn && has(tensor, Dim::expert)) return rules.expert_ffn;
     MeshSubAxes sharding = cut_by(rules, dim);
     if (dim == Dim::sequence && !inner && stream) sharding = joined(sharding, rules.between);
     // What is cut by the experts' inner dimension has all slots that sequence parallelism cuts.
-    if (dim == Dim::slot && has(tensor, Dim::ffn))
-      sharding = without(sharding, cut_by(rules, Dim::ffn));
+    if (dim == Dim::slot && has(tensor, Dim::ffn)) sharding = without(sharding, rules.expert_ffn);
     return sharding;
   });
 }

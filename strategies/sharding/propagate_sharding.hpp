@@ -21,6 +21,8 @@ struct ShardingRules {
   MeshSubAxes attention_heads{};
   MeshSubAxes attention_kv_heads{};
   MeshSubAxes attention_sequence{};
+  /// `ffn` of experts.
+  MeshSubAxes expert_ffn{};
 };
 
 /// Shards every tensor of a model by the rules and inserts the communication between operations: a

@@ -39,11 +39,13 @@ void shard_for_context_parallelism(ShardingRules& rules, const Mesh& mesh) {
   rules.attention_kv_heads = mesh.axis("ulysses_kv");
 }
 
-/// Expert parallelism (Lepikhin et al., arXiv 2006.16668): experts are cut; tokens go to their
-/// experts' ranks and come back by all-to-all.
+/// Expert parallelism (Lepikhin et al., arXiv 2006.16668): experts are distributed; tokens go to
+/// their experts' ranks and come back by all-to-all. Ranks along tp outside etp are ranks along ep
+/// or edp.
 void shard_for_expert_parallelism(ShardingRules& rules, const Mesh& mesh) {
   rules.shardings[Dim::expert] = mesh.axis("ep");
-  rules.shardings[Dim::slot] = joined(mesh.axis("edp"), rules.between);
+  rules.expert_ffn = mesh.axis("etp");
+  rules.shardings[Dim::slot] = joined(mesh.axis("edp"), common(rules.between, rules.expert_ffn));
 }
 
 }  // namespace

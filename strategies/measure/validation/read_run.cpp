@@ -66,7 +66,7 @@ void check_model(ObjectReader& in, MeasuredRun& run) {
 }
 
 void check_degrees(ObjectReader& in) {
-  for (const std::string_view key : {"dp", "tp", "pp", "cp", "ep"})
+  for (const std::string_view key : {"dp", "tp", "pp", "cp", "ep", "etp"})
     (void)in.optional_integer(key, 1, kMostGpus);
   (void)in.optional_integer("vpp", 1, kMostLayers);
   (void)in.optional_integer("zero", 0, 3);

@@ -37,7 +37,9 @@ class Layout {
         microbatches_{parallel.microbatches()} {
     cut();
     replicas_ = std::int64_t{parallel.dp} * parallel.cp;
-    expert_replicas_ = replicas_ / parallel.ep;
+    // Of the ranks along ep those along tp share no ZeRO shards.
+    const int along_tp = parallel.tp / parallel.expert_tp();
+    expert_replicas_ = replicas_ / std::max(1, parallel.ep / along_tp);
     shards_ = parallel.shard_ranks > 0 ? parallel.shard_ranks : replicas_;
   }
 

@@ -106,8 +106,12 @@ struct Candidate {
   if (ranks > limits.ranks) {
     return fmt::format("dp * pp * cp * tp is {} = {} at least", fmt::join(degrees, " * "), ranks);
   }
-  return fmt::format("ep = {} and shard_ranks = {} stay such parts of the dp * cp = {} replicas",
-                     layout.ep, layout.shard_ranks, layout.dp * layout.cp);
+  return fmt::format(
+      "ep = {} and shard_ranks = {} stay such parts of the dp * cp = {} replicas{}", layout.ep,
+      layout.shard_ranks, layout.dp * layout.cp,
+      layout.expert_tp() < layout.tp
+          ? fmt::format(", and etp = {} such a part of tp = {}", layout.etp, layout.tp)
+          : "");
 }
 
 [[nodiscard]] std::string text_of(const LayoutProblem& problem) {

@@ -94,6 +94,7 @@ void note(Changes& out, const ParallelConfig& from, const ParallelConfig& to) {
   out.note("parallel.cp", from.cp, to.cp);
   out.note("parallel.ulysses", from.ulysses, to.ulysses);
   out.note("parallel.ep", from.ep, to.ep);
+  out.note("parallel.etp", from.etp, to.etp);
   out.note("parallel.shard_ranks", from.shard_ranks, to.shard_ranks);
   out.note("parallel.servers", from.servers, to.servers);
   out.note("parallel.micro_batch", from.micro_batch, to.micro_batch);

@@ -101,8 +101,10 @@ class Degrees {
   void add_parts(ParallelConfig next, int ulysses) {
     const int replicas = next.dp * next.cp;
     const int of = layout_.dp * layout_.cp;
-    for (const int ep : part_sizes(layout_.ep, of, replicas)) {
+    for (const auto& [etp, ep] : expert_degrees(next)) {
       if (keeps("ep") && ep != layout_.ep) continue;
+      if (keeps("etp") && etp != layout_.etp) continue;
+      next.etp = etp;
       for (const int shards : part_sizes(layout_.shard_ranks, of, replicas)) {
         if (keeps("shard_ranks") && shards != layout_.shard_ranks) continue;
         next.ep = ep;
@@ -110,6 +112,29 @@ class Degrees {
         add_chunks(next, ulysses);
       }
     }
+  }
+
+  /// etp and ep such that tp is divided, and replicas are, as they were.
+  [[nodiscard]] std::vector<std::pair<int, int>> expert_degrees(const ParallelConfig& next) const {
+    const int replicas = next.dp * next.cp;
+    const int of = layout_.dp * layout_.cp;
+    const int beside = layout_.tp / layout_.expert_tp();  // ranks along tp with other experts
+    std::vector<std::pair<int, int>> out;
+    if (beside == 1) {
+      for (const int ep : part_sizes(layout_.ep, of, replicas))
+        out.emplace_back(layout_.etp > 0 ? next.tp : 0, ep);
+      return out;
+    }
+    for (const int etp : part_sizes(layout_.etp, layout_.tp, next.tp)) {
+      const int rest = next.tp / etp;
+      if (layout_.ep <= beside) {
+        for (const int ep : part_sizes(layout_.ep, beside, rest)) out.emplace_back(etp, ep);
+      } else {
+        for (const int part : part_sizes(layout_.ep / beside, of, replicas))
+          out.emplace_back(etp, rest * part);
+      }
+    }
+    return out;
   }
 
   void add_chunks(ParallelConfig next, int ulysses) {

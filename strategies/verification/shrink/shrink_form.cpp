@@ -27,6 +27,7 @@ void compare(std::vector<bool>& form, std::int64_t a, std::int64_t b) {
     compare(out.should, group, layout.cp);
   }
   compare(out.should, layout.ep, shards);
+  compare(out.must, layout.expert_tp(), layout.tp);
   out.should.push_back(layout.pp > 2);  // stages that are neither the first nor the last
   return out;
 }

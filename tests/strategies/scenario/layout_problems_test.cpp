@@ -271,6 +271,11 @@ TEST_CASE("experts: their number, the ranks, a model that has none") {
   Check{moe(), with}.says("ep", {"ep = 8", "dp * cp = 4"});
   with.ep = 2;
   Check{gpt(), with}.says("ep", {"ep = 2", "no experts"});
+  with.ep = 1;
+  with.etp = 1;
+  Check{gpt(), with}.says("etp", {"etp = 1", "no experts"});
+  with.etp = 2;  // tp is 1
+  Check{moe(), with}.says("etp", {"etp = 2", "tp = 1"});
   TransformerConfig shared = moe();
   shared.experts->shared = 1;
   shared.experts->shared_ffn = 130;

@@ -74,6 +74,37 @@ TEST_CASE("experts are cut along the innermost part of dp * cp, edp is the rest"
   }
 }
 
+// Liu et al., arXiv 2504.14960, section 3.2: etp * ep * edp = tp * cp * dp, each on adjacent ranks
+// from inside out.
+TEST_CASE("parallel folding: experts are distributed over the ranks of tp too") {
+  ParallelConfig with = layout(4, 2, 4, 1);
+  for (const int etp : {1, 2, 4}) {
+    for (const int ep : {1, 2, 4, 8, 16}) {
+      if (ep > 32 / etp) continue;
+      CAPTURE(etp);
+      CAPTURE(ep);
+      with.etp = etp;
+      with.ep = ep;
+      if (4 / etp * 8 % ep != 0) continue;
+      REQUIRE(!mesh_problem(with, 0, 8));
+      const Mesh mesh = device_mesh(with, 0, 8);
+      CHECK(mesh.size(mesh.axis("etp")) == etp);
+      CHECK(mesh.size(mesh.axis("ep")) == ep);
+      CHECK(mesh.size(mesh.axis("edp")) == 32 / etp / ep);
+      CHECK(mesh.size(mesh.axis("tp")) == 4);
+      std::vector<int> every_etp(static_cast<std::size_t>(ep));
+      for (int i = 0; i < ep; ++i) every_etp[static_cast<std::size_t>(i)] = i * etp;
+      CHECK(group(mesh, 0, "ep") == every_etp);
+    }
+  }
+  with.etp = 3;
+  with.ep = 1;
+  CHECK(mesh_problem(with, 0, 8) == "etp = 3 does not divide tp = 4");
+  with.etp = 1;
+  with.ep = 3;
+  CHECK(mesh_problem(with, 0, 8) == "ep = 3 does not divide tp / etp * dp * cp = 32");
+}
+
 TEST_CASE("ZeRO's shards and experts may cut the replicas at different places") {
   ParallelConfig with = layout(1, 1, 16, 1);
   with.ep = 8;

@@ -138,6 +138,7 @@ void draw_traffic(ParallelConfig& out, Draw& draw) {
 std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
   Draw draw{seed};
   Draw more{seed + 1'000'000};
+  Draw folding{seed + 2'000'000};
   std::vector<RandomLayout> out;
   while (out.size() < static_cast<std::size_t>(count)) {
     TransformerConfig model = shape(draw);
@@ -147,6 +148,7 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
       make_odd(with, draw);
     }
     draw_traffic(with, more);
+    if (model.experts) with.etp = folding.of({0, 0, 1, 2});
     RandomLayout layout{transformer(model), with};
     if (layout.parallel.ranks() > 32) continue;
     if (!layout_problems(layout.model, layout.parallel, layout.parallel.ranks(), 8).empty())
@@ -196,14 +198,15 @@ std::string to_string(const RandomLayout& layout) {
   std::string overlap;
   for (const Overlap what : p.overlap) overlap += fmt::format(" {}", static_cast<int>(what));
   return fmt::format(
-      "tp {} cp {} (kind {}, zigzag {}) pp {} vpp {} (schedule {}) dp {} ep {} order {} sp {} "
+      "tp {} cp {} (kind {}, zigzag {}) pp {} vpp {} (schedule {}) dp {} ep {} etp {} order {} sp "
+      "{} "
       "zero {} (scatter {}, reduce {}) update {} shards {} reshard {} recompute {} offload {} "
       "batch {}/{} bucket {} "
       "overlap{}; "
       "kv {} gated {} bias {} norm {} positions {} attention {} dropout {} tied {} experts {} "
       "latent {}",
       p.tp, p.cp, static_cast<int>(p.cp_kind), p.zigzag, p.pp, p.vpp, static_cast<int>(p.schedule),
-      p.dp, p.ep, p.order.front(), p.sequence_parallel, p.zero, p.scatter_gradients,
+      p.dp, p.ep, p.etp, p.order.front(), p.sequence_parallel, p.zero, p.scatter_gradients,
       static_cast<int>(p.reduce_gradients), static_cast<int>(p.update), p.shard_ranks,
       p.reshard_after_forward, static_cast<int>(p.recompute), p.state.offload, p.micro_batch,
       p.global_batch, p.bucket.count(), overlap, m.kv_heads, m.gated, m.bias,

@@ -20,9 +20,9 @@ namespace {
 constexpr std::size_t kMostValues = 4096;
 constexpr std::int64_t kLargest = 1'000'000'000;
 constexpr std::array<std::string_view, kLayoutKeys> kNames{
-    "tp",          "pp",       "cp",   "ep",          "cp_kind",   "micro_batch",       "vpp",
-    "short_edges", "schedule", "zero", "shard_ranks", "recompute", "sequence_parallel", "offload",
-    "order",       "overlap"};
+    "tp",      "pp",          "cp",       "etp",  "ep",          "cp_kind",   "micro_batch",
+    "vpp",     "short_edges", "schedule", "zero", "shard_ranks", "recompute", "sequence_parallel",
+    "offload", "order",       "overlap"};
 
 constexpr std::array<std::string_view, 4> kOrderAxes{"tp", "cp", "dp", "pp"};
 
@@ -157,22 +157,16 @@ std::string_view to_string(LayoutKey key) {
 }
 
 const LayoutKey* layout_key(std::string_view key) {
-  static constexpr std::array<LayoutKey, kLayoutKeys> kKeys{LayoutKey::tp,
-                                                            LayoutKey::pp,
-                                                            LayoutKey::cp,
-                                                            LayoutKey::ep,
-                                                            LayoutKey::cp_kind,
-                                                            LayoutKey::micro_batch,
-                                                            LayoutKey::vpp,
-                                                            LayoutKey::short_edges,
-                                                            LayoutKey::schedule,
-                                                            LayoutKey::zero,
-                                                            LayoutKey::shard_ranks,
-                                                            LayoutKey::recompute,
-                                                            LayoutKey::sequence_parallel,
-                                                            LayoutKey::offload,
-                                                            LayoutKey::order,
-                                                            LayoutKey::overlap};
+  static constexpr std::array<LayoutKey, kLayoutKeys> kKeys{
+      LayoutKey::tp,          LayoutKey::pp,
+      LayoutKey::cp,          LayoutKey::etp,
+      LayoutKey::ep,          LayoutKey::cp_kind,
+      LayoutKey::micro_batch, LayoutKey::vpp,
+      LayoutKey::short_edges, LayoutKey::schedule,
+      LayoutKey::zero,        LayoutKey::shard_ranks,
+      LayoutKey::recompute,   LayoutKey::sequence_parallel,
+      LayoutKey::offload,     LayoutKey::order,
+      LayoutKey::overlap};
   constexpr std::string_view kPart = "parallel.";
   if (key.substr(0, kPart.size()) == kPart) key.remove_prefix(kPart.size());
   if (key == "state.offload") key = "offload";
@@ -185,11 +179,6 @@ AxisText parse_axis(const std::string& text) {
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     refuse(text, "expected KEY=VALUES such as tp=1,2,4,8, cluster.nodes=8..512*2 or tp=divisors");
   const std::string key = text.substr(0, equals);
-  if (key == "etp" || key == "parallel.etp")
-    refuse(text,
-           "expert tensor parallelism of its own degree is not simulated: ranks along tp cut "
-           "experts as they cut dense layers (etp = tp), ranks along ep deal them out; vary tp and "
-           "ep");
   AxisText out{full_key(key), {}, false, text};
   const std::string values = text.substr(equals + 1);
   if (values == "divisors") {
@@ -273,6 +262,7 @@ LayoutValue layout_value(LayoutKey key, const std::string& text, const std::stri
       return truth(key, text, written);
     case LayoutKey::zero:
       return count(key, 0, 3, text, written);
+    case LayoutKey::etp:
     case LayoutKey::shard_ranks:
       return count(key, 0, 1 << 24, text, written);
     case LayoutKey::order:

@@ -14,6 +14,7 @@ enum class LayoutKey : std::uint8_t {
   tp,
   pp,
   cp,
+  etp,
   ep,
   cp_kind,
   micro_batch,

@@ -337,6 +337,7 @@ std::vector<std::string> layout_overrides(const ParallelConfig& parallel) {
   add("cp", parallel.cp);
   add("dp", parallel.dp);
   if (parallel.ep > 1) add("ep", parallel.ep);
+  if (parallel.etp > 0) add("etp", parallel.etp);
   if (parallel.cp > 1) add("cp_kind", name_of(context_names(), parallel.cp_kind));
   add("micro_batch", parallel.micro_batch);
   add("vpp", parallel.vpp);

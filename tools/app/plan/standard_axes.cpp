@@ -54,6 +54,8 @@ class StandardAxes {
         return numbers(stages(ranks));
       case LayoutKey::cp:
         return numbers(contexts(ranks));
+      case LayoutKey::etp:  // as tp, or experts whole
+        return numbers(experts_ > 1 ? std::set<std::int64_t>{0, 1} : std::set<std::int64_t>{0});
       case LayoutKey::ep:
         return numbers(divisors(experts_, ranks));
       case LayoutKey::cp_kind:

@@ -22,7 +22,7 @@ constexpr std::array<RuleWords, kPlanRules> kRules{{
     {"nvlink_domain", "tp exceeds the GPUs that NVLink joins (--no-rule nvlink_domain tries them)"},
     {"heads", "tp does not divide heads or the MLP"},
     {"sequence", "cp does not divide the sequence, or the heads that all-to-alls exchange"},
-    {"experts", "ep does not divide the experts and dp * cp"},
+    {"experts", "etp or ep does not divide the experts, or etp * ep not tp * cp * dp"},
     {"batch", "micro_batch * dp does not divide the global batch"},
     {"layers", "pp * vpp does not divide the layers"},
     {"schedule", "the schedule has no such stages, chunks or microbatches"},
@@ -50,7 +50,7 @@ constexpr std::array<RuleWords, kPlanRules> kRules{{
 /// The rule of a problem of the shapes.
 [[nodiscard]] PlanRule rule_of(const std::string& key) {
   if (key == "tp") return PlanRule::heads;
-  if (key == "ep" || key == "expert_skew") return PlanRule::experts;
+  if (key == "ep" || key == "etp" || key == "expert_skew") return PlanRule::experts;
   if (key == "shard_ranks") return PlanRule::shards;
   return PlanRule::sequence;
 }
@@ -147,6 +147,8 @@ std::optional<PlanRule> LayoutWalk::set(LayoutKey key, std::int64_t number, std:
       return number > layers() + 2 ? std::optional{PlanRule::layers} : std::nullopt;
     case LayoutKey::cp:
       return set_context(number);
+    case LayoutKey::etp:
+      return set_expert_tensor(number);
     case LayoutKey::ep:
       return set_experts(number);
     case LayoutKey::cp_kind:
@@ -207,11 +209,28 @@ std::optional<PlanRule> LayoutWalk::set_context(std::int64_t cp) {
   return std::nullopt;
 }
 
+/// A degree equal to tp is the duplicate of 0, which stands for it.
+std::optional<PlanRule> LayoutWalk::set_expert_tensor(std::int64_t etp) {
+  parallel_.etp = static_cast<int>(etp);
+  const TransformerConfig* shape = setting_.scenario().model.transformer();
+  const bool experts = shape != nullptr && shape->experts.has_value();
+  if (etp > 0 && !experts) return PlanRule::experts;
+  if (parallel_.tp % parallel_.expert_tp() != 0) return PlanRule::experts;
+  if (experts && shape->experts->ffn % parallel_.expert_tp() != 0) return PlanRule::experts;
+  const auto& values = space_.axis(LayoutKey::etp).values;
+  const bool zero_is_there = std::any_of(values.begin(), values.end(),
+                                         [](const LayoutValue& each) { return each.number == 0; });
+  if (etp == parallel_.tp && zero_is_there) return PlanRule::duplicate;
+  return std::nullopt;
+}
+
 std::optional<PlanRule> LayoutWalk::set_experts(std::int64_t ep) {
   parallel_.ep = static_cast<int>(ep);
   const TransformerConfig* shape = setting_.scenario().model.transformer();
   const std::int64_t experts = shape != nullptr && shape->experts ? shape->experts->experts : 1;
-  const bool fits = experts % ep == 0 && (std::int64_t{parallel_.dp} * parallel_.cp) % ep == 0;
+  const std::int64_t ranks =
+      std::int64_t{parallel_.tp} / parallel_.expert_tp() * parallel_.dp * parallel_.cp;
+  const bool fits = experts % ep == 0 && ranks % ep == 0;
   return fits ? std::nullopt : std::optional{PlanRule::experts};
 }
 

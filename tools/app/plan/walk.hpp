@@ -21,7 +21,7 @@ enum class PlanRule : std::uint8_t {
   nvlink_domain,  // tp within the GPUs that NVLink joins
   heads,          // tp divides heads and the MLP
   sequence,       // cp divides the sequence
-  experts,        // ep divides experts and dp * cp
+  experts,        // etp divides tp, ep the experts, etp * ep divides tp * cp * dp
   batch,          // micro_batch * dp divides the global batch
   layers,         // pp * vpp divides the layers
   schedule,       // the schedule supports these stages, chunks and microbatches
@@ -86,6 +86,7 @@ class LayoutWalk {
   [[nodiscard]] std::optional<PlanRule> set(LayoutKey key, std::int64_t number, std::size_t digit);
   [[nodiscard]] std::optional<PlanRule> set_tensor(std::int64_t tp);
   [[nodiscard]] std::optional<PlanRule> set_context(std::int64_t cp);
+  [[nodiscard]] std::optional<PlanRule> set_expert_tensor(std::int64_t etp);
   [[nodiscard]] std::optional<PlanRule> set_experts(std::int64_t ep);
   [[nodiscard]] std::optional<PlanRule> set_context_kind(ContextKind kind, std::size_t digit);
   [[nodiscard]] std::optional<PlanRule> set_microbatch(std::int64_t sequences);

@@ -133,6 +133,7 @@ class PlanReport {
                            "sequence_parallel",
                            "recompute",
                            "vpp",
+                           "etp",
                            "ep",
                            "tokens_per_s_per_gpu",
                            "schedule",
@@ -157,6 +158,8 @@ class PlanReport {
     degree("vpp", &ParallelConfig::vpp);
     degree("cp", &ParallelConfig::cp);
     degree("ep", &ParallelConfig::ep);
+    const bool folds = parallel != nullptr && parallel->etp > 0;
+    table_.add("etp", "etp", folds ? Cell{std::int64_t{parallel->etp}} : Cell{});
     degree("dp", &ParallelConfig::dp);
     degree("zero", &ParallelConfig::zero);
     table_.add("micro_batch", "mb", parallel != nullptr ? Cell{parallel->micro_batch} : Cell{});
@@ -418,6 +421,7 @@ std::string layout_text(const ParallelConfig& parallel) {
   if (parallel.cp > 1)
     out += fmt::format(", cp {} ({})", parallel.cp, name_of(context_names(), parallel.cp_kind));
   if (parallel.ep > 1) out += fmt::format(", ep {}", parallel.ep);
+  if (parallel.etp > 0) out += fmt::format(", etp {}", parallel.etp);
   out += fmt::format(", dp {}, ZeRO-{}", parallel.dp, parallel.zero);
   if (parallel.shard_ranks > 0) out += fmt::format(" over {} ranks", parallel.shard_ranks);
   out += fmt::format(", micro-batch {}", parallel.micro_batch);

@@ -76,6 +76,7 @@ std::string layout_line(const Scenario& scenario) {
       fmt::format("DP {}, TP {}, {}", parallel.dp, parallel.tp, pipeline_text(parallel));
   if (parallel.cp > 1) out += fmt::format(", CP {}", parallel.cp);
   if (parallel.ep > 1) out += fmt::format(", EP {}", parallel.ep);
+  if (parallel.etp > 0) out += fmt::format(", ETP {}", parallel.etp);
   if (parallel.zero > 0) out += fmt::format(", ZeRO-{}", parallel.zero);
   if (parallel.recompute != Recompute::none)
     out += fmt::format(", recompute {}", name_of(recompute_names(), parallel.recompute));

@@ -42,6 +42,7 @@ std::string layout_of(const Scenario& scenario) {
   if (parallel.vpp > 1) out += fmt::format(" · {} chunks per stage", parallel.vpp);
   if (parallel.cp > 1) out += fmt::format(" · CP {}", parallel.cp);
   if (parallel.ep > 1) out += fmt::format(" · EP {}", parallel.ep);
+  if (parallel.etp > 0) out += fmt::format(" · ETP {}", parallel.etp);
   if (parallel.zero > 0) out += fmt::format(" · ZeRO-{}", parallel.zero);
   return out + fmt::format(" · {} microbatch{} of {}", parallel.microbatches(),
                            parallel.microbatches() == 1 ? "" : "es", parallel.micro_batch);

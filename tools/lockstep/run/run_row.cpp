@@ -121,6 +121,7 @@ void add_layout(const ParallelConfig& parallel, RowWriter& row) {
   row.add("pp", parallel.pp);
   row.add("cp", parallel.cp);
   row.add("ep", parallel.ep);
+  row.add("etp", parallel.etp > 0 ? Cell{std::int64_t{parallel.etp}} : Cell{});
   row.add("vpp", parallel.vpp);
   row.add("schedule", name_cell(name_of(pipeline_names(), parallel.schedule)));
   row.add("zero", parallel.zero);

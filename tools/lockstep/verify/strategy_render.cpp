@@ -104,6 +104,7 @@ std::string degrees(const ParallelConfig& layout) {
   add("pp", layout.pp);
   add("cp", layout.cp);
   add("ep", layout.ep);
+  if (layout.etp > 0) out.push_back(fmt::format("etp {}", layout.etp));
   if (out.empty()) return "one rank";
   return fmt::format("{} ranks ({})", layout.ranks(), joined(out, ", "));
 }

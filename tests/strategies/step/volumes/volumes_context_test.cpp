@@ -110,6 +110,36 @@ TEST_CASE("expert parallelism: two all-to-alls of k s b h forward, two backward"
   CHECK(roomy.traffic("ep").bytes == step.traffic("ep").bytes * 3 / 2);
 }
 
+// Liu et al., arXiv 2504.14960, section 3.1. Under sequence parallelism a rank has 1 / tp of the
+// tokens. Sharded experts gather them over tp and reduce-scatter their results; whole experts
+// (etp 1) do neither.
+TEST_CASE("expert tensor parallelism of its own degree: tp gathers nothing for experts") {
+  TransformerConfig experts = shape();
+  experts.experts = ExpertsConfig{};
+  experts.experts->experts = 8;
+  experts.experts->top_k = 2;
+  experts.experts->ffn = 2 * kH;
+  ParallelConfig with = layout(4);
+  with.tp = 2;
+  with.sequence_parallel = true;
+  const std::int64_t times = kLayers * kM;
+  with.ep = 4;
+  const TrainingStepUnderTest sharded{transformer(experts), with};
+  with.etp = 1;
+  with.ep = 8;
+  const TrainingStepUnderTest whole{transformer(experts), with};
+  const Traffic wanted{2 * times, 2 * times * kStream};
+  CHECK(sharded.traffic("ep", Collective::all_to_all, "expert_layer.forward") == wanted);
+  CHECK(whole.traffic("ep", Collective::all_to_all, "expert_layer.forward") == wanted);
+  CHECK(whole.traffic("ep", Collective::all_to_all, "expert_layer.backward") == wanted);
+  for (const Collective of : {Collective::all_gather, Collective::reduce_scatter}) {
+    CHECK(sharded.traffic("tp", of, "expert_layer.forward").count == 2 * times);
+    CHECK(whole.traffic("tp", of, "expert_layer.forward").count == times);
+  }
+  // Each rank has one expert of 2 h by h matrices, or half of two.
+  CHECK(whole.bytes_of("experts.up.weight") == sharded.bytes_of("experts.up.weight"));
+}
+
 // Whichever axes ep is cut from: context parallelism's own traffic is the ring alone, n - 1 hops
 // forward and 2n - 1 backward a layer.
 TEST_CASE("experts within context parallelism: their all-to-alls are called ep, the ring cp") {

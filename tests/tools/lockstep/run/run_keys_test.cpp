@@ -72,6 +72,7 @@ std::vector<Key> keys_of_parallel() {
       {"pp", {"dense", {}, "2"}, {}},
       {"cp", {"dense", {}, "2"}, {}},
       {"ep", {"experts", {}, "2"}, {"dense", {}, "2"}},
+      {"etp", {"experts", {"parallel.tp=2", "parallel.ep=2"}, "1"}, {"dense", {}, "1"}},
       {"vpp", {"dense", {"parallel.pp=2", "parallel.global_batch=32"}, "2"}, {"dense", {}, "2"}},
       {"order",
        {"dense", {"parallel.tp=2"}, R"(["dp", "tp", "cp", "pp"])"},

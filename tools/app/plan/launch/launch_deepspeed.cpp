@@ -87,6 +87,8 @@ class DeepSpeed {
       leave_out(
           fmt::format("cp by {}: DeepSpeed has Ulysses", name_of(context_names(), of_.cp_kind)));
     if (of_.ep > 1) leave_out(fmt::format("ep {}: ep_size of each MoE layer in the model", of_.ep));
+    if (of_.etp > 0)
+      leave_out(fmt::format("etp {}: enable_expert_tensor_parallelism of each MoE layer", of_.etp));
     recomputation();
   }
 

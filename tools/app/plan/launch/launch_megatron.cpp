@@ -118,12 +118,11 @@ class MegatronSettings {
          fmt::format("[{}, {}]", inner, of_.cp / inner));
   }
 
-  /// Experts are cut by tp as the rest is.
   void experts() {
     const TransformerConfig* shape = scenario_.model.transformer();
     if (shape == nullptr || !shape->experts) return;
     number("--expert-model-parallel-size", "model.expert_model_parallel_size", of_.ep);
-    number("--expert-tensor-parallel-size", "model.expert_tensor_parallel_size", of_.tp);
+    number("--expert-tensor-parallel-size", "model.expert_tensor_parallel_size", of_.expert_tp());
     if (of_.ep > 1)
       text("--moe-token-dispatcher-type", "model.moe_token_dispatcher_type", "alltoall");
     if (of_.capacity_factor > 0)

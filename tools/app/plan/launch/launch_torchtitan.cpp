@@ -67,7 +67,9 @@ class Torchtitan {
     number("expert_parallel_degree", of_.ep);
     if (of_.overlaps(Overlap::ep) && of_.ep > 1)
       leave_out("overlap of ep: its all-to-alls run in stream order");
-    if (of_.ep > 1 && of_.tp > 1) number("expert_tensor_parallel_degree", of_.tp);
+    if (of_.ep > 1 && of_.tp > 1) number("expert_tensor_parallel_degree", of_.expert_tp());
+    if (of_.expert_tp() != 1 && of_.expert_tp() != of_.tp)
+      leave_out(fmt::format("etp {}: expert_tensor_parallel_degree is 1 or tp", of_.etp));
   }
 
   /// FSDP2 shards over data_parallel_shard_degree * cp.
