@@ -19,6 +19,7 @@ case "${1:-}" in
       slurm-wlm munge parallel                        # job arrays of the planner
       valgrind time gnuplot-nox                       # instruction counts, growth curves
       clang clang-format clang-tidy libclang-rt-14-dev  # format check, lint, fuzzing
+      chromium poppler-utils                          # pages in a browser, and as PDF
     )
     ;;
   *)
@@ -40,17 +41,39 @@ if ! command -v dpkg-query >/dev/null; then
   exit 1
 fi
 
-missing=()
-for package in "${packages[@]}"; do
-  is_installed "$package" || missing+=("$package")
-done
-if [[ ${#missing[@]} -eq 0 ]]; then
-  echo "setup: all ${#packages[@]} packages are installed" >&2
-  exit 0
-fi
+install_debian_packages() {
+  local missing=() package
+  for package in "${packages[@]}"; do
+    is_installed "$package" || missing+=("$package")
+  done
+  if [[ ${#missing[@]} -eq 0 ]]; then
+    echo "setup: all ${#packages[@]} packages are installed" >&2
+    return
+  fi
+  echo "setup: updating the package lists" >&2
+  as_root apt-get update -qq
+  echo "setup: installing ${missing[*]}" >&2
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
 
-echo "setup: updating the package lists" >&2
-as_root apt-get update -qq
-echo "setup: installing ${missing[*]}" >&2
-as_root env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+# Browser tests of the pages: node 20.19 or later, which Debian 12 does not have, and npm packages. What
+# is absent makes these tests skip and nothing else.
+install_npm_packages() {
+  local page
+  page=$(dirname "${BASH_SOURCE[0]}")/page
+  cmp -s "$page/package-lock.json" "$page/node_modules/.installed" && return
+  if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
+    echo "setup: no node with npm: the browser tests of the pages will be skipped" >&2
+    return
+  fi
+  echo "setup: installing the npm packages of tools/page" >&2
+  if (cd "$page" && npm ci --no-audit --no-fund --loglevel=error >&2); then
+    cp "$page/package-lock.json" "$page/node_modules/.installed"
+  else
+    echo "setup: npm ci failed in tools/page: the browser tests of the pages may be skipped" >&2
+  fi
+}
+
+install_debian_packages
+if [[ "${1:-}" == --tests ]]; then install_npm_packages; fi

@@ -1,0 +1,103 @@
+// What the tests of pages share: Chromium of Debian through playwright-core, whose packages are those
+// of tools/page. Every page opened here keeps what it said on the console and what it asked the network.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const require = createRequire(new URL('../../tools/page/package.json', import.meta.url));
+const { chromium } = require('playwright-core');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+/** The built command; the configs are those of the source tree. */
+export const lockstep = process.env.LOCKSTEP;
+
+/** A folder that is removed when the tests end. */
+export const folder = mkdtempSync(join(tmpdir(), 'lockstep-page-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs the command; its stdout. */
+export function run(...args) {
+  return execFileSync(lockstep, args, { encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** What the command prints as JSON. */
+export function json(...args) {
+  return JSON.parse(run(...args, '--format', 'json'));
+}
+
+/** Runs the command with --report; the file. */
+export function report(name, ...args) {
+  const file = join(folder, name + '.html');
+  run(...args, '--report', file);
+  return file;
+}
+
+export function sizeOf(file) {
+  return statSync(file).size;
+}
+
+let browser;
+export async function start() {
+  browser ??= await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync'],
+  });
+  return browser;
+}
+export async function stop() {
+  await browser?.close();
+  browser = undefined;
+}
+
+/**
+ * Opens a file or an address. `options` are of the browser context, such as viewport, colorScheme and
+ * javaScriptEnabled. The page has `said`: errors and warnings of the console, and uncaught errors;
+ * `asked`: the addresses of all requests but those of `allowed` (default: the file itself).
+ */
+export async function open(fileOrUrl, options = {}) {
+  const { allowed, ...contextOptions } = options;
+  const context = await (await start()).newContext({ viewport: { width: 1280, height: 800 }, ...contextOptions });
+  const page = await context.newPage();
+  const url = fileOrUrl.includes('://') ? fileOrUrl : pathToFileURL(fileOrUrl).href;
+  page.said = [];
+  page.asked = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) page.said.push(message.text());
+  });
+  page.on('pageerror', (error) => page.said.push(String(error)));
+  page.on('request', (request) => {
+    const to = request.url().split('#')[0];
+    const known = allowed ? allowed(to) : to === url.split('#')[0];
+    if (!known && !to.startsWith('data:') && !to.startsWith('blob:')) page.asked.push(to);
+  });
+  await page.goto(url);
+  return page;
+}
+
+/** Serious and critical findings of axe-core, as text. */
+export async function findings(page) {
+  await page.evaluate(axe);
+  const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  return result.violations
+    .filter((each) => ['serious', 'critical'].includes(each.impact))
+    .map((each) => `${each.id}: ${each.help}: ${each.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(' | ')}`);
+}
+
+/** The text of a page as it prints: PDF by Chromium, read back by pdftotext. */
+export async function printed(page) {
+  const file = join(folder, 'printed.pdf');
+  await page.pdf({ path: file, preferCSSPageSize: true });
+  return execFileSync('pdftotext', ['-layout', file, '-'], { encoding: 'utf8', maxBuffer: 1 << 28 });
+}
+
+/** Milliseconds from an action to the second frame after it. */
+export async function milliseconds(page, action) {
+  await page.evaluate(() => (window.began = performance.now()));
+  await action();
+  return page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - window.began)))));
+}

@@ -1,0 +1,3 @@
+/// Interaction on top of a report that reads without it.
+document.documentElement.classList.add('live');
+export {};
