@@ -109,7 +109,13 @@ class BarDrawing {
 
   void draw_part(const Bar& bar, std::size_t i, Point corner, Point size) {
     const BarPart& part = figure_.parts[i];
+    std::string words = fmt::format("{}, {}: {}", bar.name, part.name,
+                                    value_text(bar.values[i], figure_.axis.unit, 4));
+    if (figure_.shares)
+      words += fmt::format(" ({})", value_text(bar.values[i] / sum_of(bar), Unit::share, 3));
+    svg_.begin("value", words);
     svg_.rect(corner, size, fills_[i], R"(stroke="#ffffff" stroke-width="0.8")");
+    svg_.end();
     if (!figure_.shares) return;
     const std::string text = value_text(bar.values[i] / sum_of(bar), Unit::share, 2);
     const double wide = text_width(text, kValueSize);

@@ -18,6 +18,7 @@ constexpr double kLabelSize = 13;
 constexpr double kAxisSize = 14;
 constexpr double kPlotHeight = 400;
 constexpr std::string_view kOtherColor = "#bbbbbb";
+constexpr std::size_t kMostValues = 64;  // of a curve whose points can be read
 
 struct Ranges {
   Range x;
@@ -217,6 +218,7 @@ class Drawing {
     if (look.width > 0) svg_.polyline(points, {look.color, look.width, look.dashes});
     draw_markers(points, look, kinds_[i] == Curve::Kind::measured);
     svg_.end();
+    if (points.size() <= kMostValues) draw_values(curve);
   }
 
   /// On curves of many points as many as stand clear of each other.
@@ -227,6 +229,21 @@ class Drawing {
       if (gap > 0 && point.x < next) continue;
       draw_marker(svg_, point, look);
       next = point.x + gap;
+    }
+  }
+
+  /// What a reader of the curve gets at each point: an area without color that holds its values.
+  void draw_values(const Curve& curve) {
+    constexpr double kReach = 8;
+    for (const Point& point : curve.points) {
+      if (!is_drawable(point, figure_)) continue;
+      const Point at = place(point);
+      svg_.begin("value",
+                 fmt::format("{}: {} at {}", curve.name, value_text(point.y, figure_.y.unit, 4),
+                             value_text(point.x, figure_.x.unit, 4)));
+      svg_.rect({at.x - kReach, at.y - kReach}, {2 * kReach, 2 * kReach}, "none",
+                R"(pointer-events="all")");
+      svg_.end();
     }
   }
 

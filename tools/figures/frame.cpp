@@ -54,6 +54,11 @@ double draw_heading(Svg& svg, const Heading& heading, double left, double width)
   return y + 12;
 }
 
+std::string time_attribute(double from, double to, Point corner, Point size) {
+  return fmt::format(R"(data-time="{} {} {} {} {} {}")", from, to, coordinate(corner.x),
+                     coordinate(corner.y), coordinate(size.x), coordinate(size.y));
+}
+
 double draw_notes(Svg& svg, const std::vector<std::string>& notes, Point corner, double width) {
   double y = corner.y;
   for (const std::string& note : notes)

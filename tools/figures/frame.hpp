@@ -37,6 +37,10 @@ struct Heading {
 /// Draws title and details from the top; returns the height taken.
 [[nodiscard]] double draw_heading(Svg& svg, const Heading& heading, double left, double width);
 
+/// Where a plot over the step stands, as an attribute for scripts that mark a time in it: seconds
+/// at its left and right end, then its left end, top, width and height in pixels.
+[[nodiscard]] std::string time_attribute(double from, double to, Point corner, Point size);
+
 /// Draws wrapped notes below `top`; returns the height taken.
 [[nodiscard]] double draw_notes(Svg& svg, const std::vector<std::string>& notes, Point corner,
                                 double width);

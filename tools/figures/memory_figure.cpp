@@ -114,7 +114,7 @@ class MemoryDrawing {
   }
 
   void draw_axes() {
-    svg_.begin("axes");
+    svg_.begin("axes", {}, time_attribute(0, figure_end_, {left_, top_}, {plot_, kHeight}));
     for (const Mark& mark : axis_marks(y_, axis(), 8)) {
       const double y = y_of(mark.at);
       svg_.line({left_, y}, {left_ + plot_, y}, {kGridColor, 1, {}});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "tools/figures/axis.hpp"
 #include "tools/figures/text_width.hpp"
@@ -33,6 +34,7 @@ constexpr std::array<KindLook, kKinds> kLooks = {{
 
 constexpr std::string_view kIdleColor = "#f7f7f7";
 constexpr double kMostWidth = 1600;
+constexpr std::size_t kMostTooltips = 3000;
 constexpr double kMostNumberSize = 12;
 constexpr double kLeastNumberSize = 8.5;
 
@@ -124,19 +126,46 @@ class PipelineDrawing {
       svg_.text({left_, y + 12}, title, {.size = 13, .bold = true});
       y += 20;
     }
-    svg_.begin("panel", title);
     const double bottom = y + row_ * static_cast<double>(figure_.rows.size()) + 4;
+    svg_.begin("panel", title, time_attribute(part.from, part.to, {left_, y}, {plot_, bottom - y}));
     draw_axis(y, bottom);
     for (const PipelineRow& row : figure_.rows) {
       svg_.begin("stage");
       svg_.text({left_ - 8, y + row_ / 2 + 4}, row.name, {.size = 13, .anchor = Anchor::end});
-      for (const PipelineSlice& slice : row.slices)
-        if (slice.end > part.from && slice.start < part.to) draw_slice(row, slice, y);
+      draw_row(row, y);
       svg_.end();
       y += row_;
     }
     svg_.end();
     return bottom + 48;
+  }
+
+  /// Of slices of one kind that end in the same pixel, the first: the others could not be seen.
+  void draw_row(const PipelineRow& row, double y) {
+    std::array<double, kKinds> drawn;
+    drawn.fill(-1);
+    for (const PipelineSlice& slice : row.slices) {
+      if (slice.end <= part_.from || slice.start >= part_.to) continue;
+      double& last = drawn.at(static_cast<std::size_t>(slice.kind));
+      if (place(slice.end) - place(slice.start) < 1 && std::floor(place(slice.end)) == last)
+        continue;
+      last = std::floor(place(slice.end));
+      if (is_plain(slice)) {
+        narrow_.try_emplace(fill_of(slice.kind, slice.chunk), y + row_ / 2)
+            .first->second.add(place(slice.start), place(slice.end));
+      } else {
+        draw_slice(row, slice, y);
+      }
+    }
+    for (const auto& [fill, boxes] : narrow_) svg_.boxes(boxes, fill, row_ - 4);
+    narrow_.clear();
+  }
+
+  /// Too narrow for a border, a number and a strip of recomputation that could be seen, in a chart
+  /// without tooltips.
+  [[nodiscard]] bool is_plain(const PipelineSlice& slice) const {
+    const double wide = place(slice.end) - place(slice.start);
+    return slices_ > kMostTooltips && wide < (slice.recompute > 0 ? 2 : 4);
   }
 
   [[nodiscard]] double place(double seconds) const {
@@ -156,7 +185,7 @@ class PipelineDrawing {
 
   /// Tooltips only where they do not make the file huge.
   [[nodiscard]] std::string tooltip(const PipelineRow& row, const PipelineSlice& slice) const {
-    if (slices_ > 3000) return {};
+    if (slices_ > kMostTooltips) return {};
     std::string what{kLooks.at(static_cast<std::size_t>(slice.kind)).name};
     if (slice.kind == Kind::communication) what = slice.name + " communication";
     if (has_number(slice.kind)) {
@@ -173,7 +202,8 @@ class PipelineDrawing {
     const double wide = place(slice.end) - from;
     const double top = y + 2;
     const double high = row_ - 4;
-    svg_.begin("slice", tooltip(row, slice));
+    const std::string words = tooltip(row, slice);
+    if (!words.empty()) svg_.begin("slice", words);
     svg_.rect({from, top}, {wide, high}, fill_of(slice.kind, slice.chunk),
               wide > 4 ? R"(stroke="#ffffff" stroke-width="0.8")" : "");
     if (slice.recompute > 0) {
@@ -181,7 +211,7 @@ class PipelineDrawing {
       svg_.rect({from, top + high * 0.72}, {wide * share, high * 0.28}, recompute_fill());
     }
     if (has_number(slice.kind)) draw_number(slice, {from + wide / 2, top}, {wide, high});
-    svg_.end();
+    if (!words.empty()) svg_.end();
   }
 
   /// Above the strip of recomputation; nothing where it does not fit.
@@ -215,6 +245,7 @@ class PipelineDrawing {
   double plot_ = 0;
   double row_ = 0;
   Range part_;
+  std::map<std::string, BoxRow> narrow_{};  // by fill: the narrow slices of a row
 };
 
 }  // namespace

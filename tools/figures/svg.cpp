@@ -122,6 +122,23 @@ std::string xml_text(std::string_view text) {
   return out;
 }
 
+void BoxRow::add(double from, double to) {
+  const auto tenths = [](double value) {
+    return static_cast<std::int64_t>(std::lround(value * 10));
+  };
+  const std::int64_t begin = tenths(from);
+  const std::int64_t width = std::max<std::int64_t>(1, tenths(to) - begin);
+  const auto number = [](std::int64_t value) {
+    return coordinate(static_cast<double>(value) / 10);
+  };
+  if (data_.empty())
+    data_ = fmt::format("M{},{}", number(begin), coordinate(middle_));
+  else if (begin != at_)
+    data_ += fmt::format("m{} 0", number(begin - at_));
+  data_ += "h" + number(width);
+  at_ = begin + width;
+}
+
 std::string coordinate(double value) {
   std::string out = fmt::format("{:.2f}", value);
   out.erase(out.find_last_not_of('0') + 1);
@@ -172,8 +189,15 @@ void Svg::text(Point at, std::string_view text, const TextStyle& style) {
   body_ += fmt::format(R"( fill="{}">{}</text>)", style.color, xml_text(text)) + "\n";
 }
 
-void Svg::begin(std::string_view kind, std::string_view title) {
-  body_ += fmt::format(R"(<g class="{}">)", kind);
+void Svg::boxes(const BoxRow& row, std::string_view fill, double height) {
+  if (row.data().empty()) return;
+  body_ += fmt::format(R"(<path d="{}" fill="none" stroke="{}" stroke-width="{}"/>)", row.data(),
+                       fill, coordinate(height)) +
+           "\n";
+}
+
+void Svg::begin(std::string_view kind, std::string_view title, std::string_view more) {
+  body_ += fmt::format(R"(<g class="{}"{}{}>)", kind, more.empty() ? "" : " ", more);
   if (!title.empty()) body_ += fmt::format("<title>{}</title>", xml_text(title));
   body_ += "\n";
 }

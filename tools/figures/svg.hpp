@@ -40,6 +40,20 @@ struct Stroke {
 /// A coordinate with at most two decimals.
 [[nodiscard]] std::string coordinate(double value);
 
+/// Rectangles side by side, from left to right, as a thick line: a third of the bytes of elements
+/// of their own. Places are rounded to a tenth of a pixel.
+class BoxRow {
+ public:
+  explicit BoxRow(double middle) : middle_{middle} {}
+  void add(double from, double to);
+  [[nodiscard]] const std::string& data() const { return data_; }
+
+ private:
+  double middle_;  // of the height
+  std::int64_t at_ = 0;
+  std::string data_{};
+};
+
 class Svg {
  public:
   /// `prefix`: of ids, so that several figures can stand in one page.
@@ -53,9 +67,11 @@ class Svg {
   void area(std::span<const Point> points, std::string_view fill);
   /// `data`: the commands of a path.
   void path(std::string_view data, std::string_view fill, const Stroke& stroke);
+  /// Many rectangles of one height and fill, in a row, as one element.
+  void boxes(const BoxRow& row, std::string_view fill, double height);
   void text(Point at, std::string_view text, const TextStyle& style = {});
-  /// Elements until end() form a group; `title` is its tooltip (empty: none).
-  void begin(std::string_view kind, std::string_view title = {});
+  /// Elements until end() form a group; `title` is its tooltip (empty: none). `more`: attributes.
+  void begin(std::string_view kind, std::string_view title = {}, std::string_view more = {});
   void end() { body_ += "</g>\n"; }
 
   /// A fill: the color, with a pattern of `ink` on top.

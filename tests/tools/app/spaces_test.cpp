@@ -104,7 +104,7 @@ TEST_CASE("plan --emit, --plot: bad values are one error") {
   const std::string plan = "lockstep plan --space h100-400g-b200-800g ";
   for (const auto& [options, error] : std::vector<std::pair<std::string, std::string>>{
            {"--emit megatrn", "did you mean \"megatron\"?"},
-           {"--plot pie=x.svg", "unknown figure \"pie\"; available: front, heatmap"},
+           {"--plot pie=x.svg", "unknown figure \"pie\"; available: front, heatmap, rejections"},
            {"--plot front=x.svg --explain tp=2", "--explain: has neither --emit nor --plot"}}) {
     const CommandResult result = run_command(plan + options);
     CHECK(result.status == 2);

@@ -12,6 +12,8 @@
 #include "tools/figures/pipeline_figure.hpp"
 #include "tools/figures/scatter_figure.hpp"
 #include "tools/figures/text_width.hpp"
+#include "tools/figures/topology_figure.hpp"
+#include "tools/figures/track_figure.hpp"
 
 namespace lockstep::figures {
 
@@ -265,13 +267,62 @@ TEST_CASE("the parts of a bar are as long as their values") {
   REQUIRE(bars.size() == 2);
   const Parsed parsed(draw(figure));
   const auto width = [&](std::size_t bar, std::size_t part) {
-    pugi::xml_node box = parsed.all("bar").at(bar).child("rect");
-    for (std::size_t i = 0; i < part; ++i) box = box.next_sibling("rect");
-    return box.attribute("width").as_double();
+    pugi::xml_node value = parsed.all("bar").at(bar).child("g");
+    for (std::size_t i = 0; i < part; ++i) value = value.next_sibling("g");
+    return value.child("rect").attribute("width").as_double();
   };
+  // Each part says what it is worth, for readers that point at it.
+  CHECK(std::string{parsed.all("value").at(1).child("title").text().get()} == "one, b: 1 s");
   CHECK(width(0, 0) == doctest::Approx(3 * width(0, 1)).epsilon(1e-3));
   CHECK(width(0, 1) == doctest::Approx(width(1, 0)).epsilon(1e-3));
   CHECK(parsed.has_text("4 s"));
+}
+
+TEST_CASE("rectangles side by side are one line of a path, in tenths of a pixel") {
+  BoxRow row(10);
+  row.add(1, 3);
+  row.add(3, 3.5);      // touches
+  row.add(5.04, 5.05);  // less than a tenth: a tenth, at 5
+  CHECK(row.data() == "M1,10h2h0.5m1.5 0h0.1");
+}
+
+TEST_CASE("tracks have a row each, with boxes as high as their part is in use") {
+  const TrackFigure figure{{"Tracks", {}},
+                           {{"a", "#1f5fa8"}, {"b", "#d1602a", Pattern::stripes}},
+                           {{"one", "half", {{0, 5, 0, 1}, {5, 10, 1, 0.5}}}, {"two", "", {}}},
+                           10,
+                           2,
+                           {}};
+  const Parsed parsed(draw(figure));
+  const std::vector<pugi::xml_node> rows = parsed.all("track");
+  REQUIRE(rows.size() == 2);
+  CHECK(std::string{rows[0].child("title").text().get()} == "one: half");
+  const pugi::xml_node full = rows[0].child("path");
+  const pugi::xml_node half = full.next_sibling("path");
+  CHECK(half.attribute("stroke-width").as_double() ==
+        doctest::Approx(full.attribute("stroke-width").as_double() / 2));
+  CHECK_FALSE(rows[1].child("path"));
+  // A script finds times by the attribute: 0 to 2 seconds.
+  const std::string time = parsed.all("tracks").at(0).attribute("data-time").value();
+  CHECK(time.starts_with("0 2 "));
+}
+
+TEST_CASE("links of a topology are wider the busier they are, and dashed without traffic") {
+  const TopologyFigure figure{{"Topology", {}},
+                              {{"gpu", 8, 0}, {"switch", 1, 1}, {"nic", 8, 2}},
+                              {{0, 1, 8, 0.5, "up"}, {1, 0, 8, 0.1, "down"}, {1, 2, 0, 0, "idle"}},
+                              {}};
+  const Parsed parsed(draw(figure));
+  CHECK(parsed.has_text("8 × gpu"));
+  CHECK(parsed.has_text("↑ 50 %"));
+  CHECK(parsed.has_text("↓ 10 %"));
+  const std::vector<pugi::xml_node> links = parsed.all("link");
+  REQUIRE(links.size() == 3);
+  const auto line = [&](std::size_t i) { return links[i].child("line"); };
+  CHECK(line(0).attribute("stroke-width").as_double() >
+        line(1).attribute("stroke-width").as_double());
+  CHECK(line(2).attribute("stroke-dasharray"));
+  CHECK(std::string{links[0].attribute("data-link").value()} == "gpu -> switch");
 }
 
 TEST_CASE("values have the unit and prefix that fits") {

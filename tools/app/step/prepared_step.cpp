@@ -63,7 +63,8 @@ SimulationOptions simulation_options(const TrainingStepRequest& request, const S
   options.host_link = host_link(cluster);
   const Device host = load_device(config_folder() + "/devices/" + kHostDevice + ".json");
   if (host.memory) options.host_memory = host.memory->bandwidth;
-  options.link_series = !request.trace.empty();
+  options.link_series =
+      !request.trace.empty() || (request.link_series && scenario.parallel.ranks() <= kFewRanks);
   if (request.on_phase)
     options.on_lowering = [report = request.on_phase](double share) {
       report({{}, share, {}, "expanding operations"});

@@ -31,6 +31,8 @@ struct RankSpeedRange {
   double speed = 1;
 };
 
+inline constexpr int kFewRanks = 16;
+
 struct TrainingStepRequest {
   std::string file;
   std::optional<JsonDocument> document{};  // instead of a file
@@ -48,6 +50,9 @@ struct TrainingStepRequest {
   std::vector<int> trace_ranks{};
   std::optional<std::pair<TimePoint, TimePoint>> trace_window{};
   TraceDetail trace_detail = TraceDetail::kernel;
+  /// Records link loads over time of a step of at most kFewRanks ranks. Unfolded, so it takes
+  /// longer.
+  bool link_series = false;
   OnTraceSize on_trace_size{};  // called before the trace is written
   OnProgress on_progress{};
   OnPhase on_phase{};

@@ -274,8 +274,8 @@ void add_plan(const Command& app) {
   command
       ->add_option("--plot", given->plots,
                    "Draw the front (step time over memory, or the metrics of --pareto) or the "
-                   "heatmap of tp and pp with refused cells named; FILE ends in .svg, .pdf or "
-                   ".png; repeatable")
+                   "heatmap of tp and pp with refused cells named, or the rejections by rule; FILE "
+                   "ends in .svg, .pdf or .png; repeatable")
       ->type_name("FIGURE=FILE")
       ->allow_extra_args(false);
   add_report_option(*command, given->page);

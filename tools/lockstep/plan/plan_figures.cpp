@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tools/figures/bar_figure.hpp"
 #include "tools/figures/heat_figure.hpp"
 #include "tools/figures/scatter_figure.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
@@ -312,15 +313,43 @@ class HeatMap {
   std::set<std::string> reasons_{};
 };
 
+/// How the points of the space were decided: a bar for each rule, bound and simulation.
+std::string rejections_figure(const PlanResult& result, const figures::FigureStyle& style) {
+  const SearchCertificate& of = result.certificate;
+  figures::BarFigure figure;
+  figure.heading = heading_of(result, "How the points of the space were decided");
+  figure.axis = {"Share of the points", figures::Unit::share, false};
+  figure.most = 1;
+  figure.parts = {{"points"}};
+  const auto add = [&](std::string name, std::uint64_t count) {
+    if (count == 0) return;
+    figures::Bar bar{
+        std::move(name), {static_cast<double>(count) / static_cast<double>(of.points)}, {}};
+    bar.text = fmt::format("{}", count);
+    figure.bars.push_back(std::move(bar));
+  };
+  for (std::size_t rule = 0; rule < kPlanRules; ++rule)
+    add(std::string{words_of(static_cast<PlanRule>(rule))}, of.rules[rule]);
+  add("need more memory than a GPU has", of.memory);
+  add("cannot hold --where", of.limits);
+  add("bounded away", of.bounded);
+  add("deadlock, or too large to simulate", of.not_simulated);
+  add("simulated", of.simulated);
+  add("undecided", of.undecided);
+  figure.notes.push_back(fmt::format("Numbers are points of {}; each is counted once.", of.points));
+  return figures::draw(figure, style);
+}
+
 }  // namespace
 
 const std::vector<std::string>& plan_figure_kinds() {
-  static const std::vector<std::string> kinds{"front", "heatmap"};
+  static const std::vector<std::string> kinds{"front", "heatmap", "rejections"};
   return kinds;
 }
 
 std::string plan_figure(const std::string& kind, const PlanResult& result,
                         const figures::FigureStyle& style) {
+  if (kind == "rejections") return rejections_figure(result, style);
   return kind == "front" ? FrontFigure{result}.draw(style) : HeatMap{result}.draw(style);
 }
 

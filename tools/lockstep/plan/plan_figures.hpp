@@ -9,7 +9,7 @@
 
 namespace lockstep::cli {
 
-/// Names of the figures of `lockstep plan --plot`: front, heatmap.
+/// Names of the figures of `lockstep plan --plot`: front, heatmap, rejections.
 [[nodiscard]] const std::vector<std::string>& plan_figure_kinds();
 
 /// A figure of a search as SVG. Throws Refusal if the search found no layout.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tools/figures/svg.hpp"
+#include "tools/lockstep/report/page_script.hpp"
 
 namespace lockstep::cli {
 
@@ -19,10 +20,10 @@ constexpr std::string_view kStyle = R"(:root {
     --link: #8cc2ff; }
 }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 68rem; background: var(--ground);
-  color: var(--text); font: 16px/1.5 system-ui, "Liberation Sans", "DejaVu Sans", sans-serif; }
+body { margin: 0 auto; padding: 1rem 1rem 3rem; max-width: 68rem; background: var(--ground);
+  color: var(--text); font: 1rem/1.5 system-ui, "Liberation Sans", "DejaVu Sans", sans-serif; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .3rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; border-bottom: 1px solid var(--line); }
+h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem; border-bottom: 1px solid var(--line); }
 .lead { color: var(--soft); margin: 0 0 1rem; overflow-wrap: anywhere; }
 a { color: var(--link); }
 a:focus-visible, .wide:focus-visible, figure:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
@@ -44,14 +45,44 @@ thead th { color: var(--soft); font-size: .85rem; }
 tbody th, thead th:first-child { text-align: left; }
 td.words, th.words { text-align: left; }
 td.long { white-space: normal; min-width: 16rem; overflow-wrap: break-word; }
-figure { margin: 1rem 0; padding: .5rem; background: #ffffff; border: 1px solid var(--line);
+main > h2 { margin-top: 1.1rem; }
+main > ol { margin: .4rem 0; padding-left: 1.6rem; }
+figure { margin: .8rem 0 .6rem; padding: .5rem; background: #ffffff; border: 1px solid var(--line);
   border-radius: .4rem; overflow-x: auto; }
 figure svg { display: block; max-width: 100%; min-width: 36rem; height: auto; }
+section figure svg { width: 100%; }
 .note, footer { color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; }
 .note { margin: .2rem 0; }
 code { font: .9em/1.4 ui-monospace, "Liberation Mono", "DejaVu Sans Mono", monospace;
   overflow-wrap: anywhere; white-space: pre-wrap; }
+.live-panel { background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .6rem .9rem; }
+#timeline-view { position: relative; background: #ffffff; border: 1px solid #8a8a8a; border-radius: .4rem; }
+#timeline-view canvas { display: block; width: 100%; touch-action: none; }
+#timeline-view canvas:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+.tools { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; margin: .4rem 0; }
+.tools button { font: inherit; font-size: .9rem; padding: .1rem .6rem; background: var(--card); color: var(--text);
+  border: 1px solid var(--soft); border-radius: .3rem; cursor: pointer; }
+.tools button:hover, .tools button:focus-visible { outline: 2px solid var(--link); }
+.legend { display: flex; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; padding: 0; margin: .3rem 0; font-size: .85rem; }
+.legend canvas { vertical-align: middle; margin-right: .3rem; border: 1px solid #8a8a8a; }
+#selection dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: 0; }
+#selection dt { color: var(--soft); }
+#selection dd { margin: 0; overflow-wrap: anywhere; }
+.reader { min-height: 1.4em; color: var(--text); font-size: .9rem; margin: -.3rem 0 .6rem; }
+.reader.idle { color: var(--soft); font-size: .8rem; }
+tr[aria-current] { background: var(--card); font-weight: bold; }
+tr[aria-current] th::before { content: "\25B6  "; }
+.live figure [data-read] { cursor: crosshair; }
+.marker { pointer-events: none; }
+dialog { max-width: 40rem; background: var(--ground); color: var(--text); border: 1px solid var(--soft); border-radius: .4rem; }
+dialog kbd { border: 1px solid var(--soft); border-radius: .2rem; padding: 0 .3rem; }
+main > .reader.idle { display: none; }
+@media screen and (min-width: 1900px) {
+  html { font-size: 22px; }
+  body { max-width: 80rem; }
+}
 @media print {
+  .live-only, dialog, .marker { display: none !important; }
   body { max-width: none; padding: 0; font-size: 10pt; }
   nav { display: none; }
   figure, tr, .card { break-inside: avoid; }
@@ -123,10 +154,10 @@ std::string html_of(const HtmlPage& page) {
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "style-src 'unsafe-inline'\">\n"
+      "style-src 'unsafe-inline'; script-src '{4}'\">\n"
       "<title>{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n<header>\n<h1>{0}</h1>\n"
       "<p class=\"lead\">{2}</p>\n</header>\n<main>\n{3}",
-      html_text(page.title), kStyle, html_text(page.lead), page.first);
+      html_text(page.title), kStyle, html_text(page.lead), page.first, report_script().hash);
   out += "<nav aria-label=\"Sections\"><ul>\n";
   for (const HtmlSection& section : page.sections)
     out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.id, html_text(section.heading));
@@ -137,7 +168,10 @@ std::string html_of(const HtmlPage& page) {
                     section.id, html_text(section.heading), section.html);
   out += "</main>\n<footer>\n";
   for (const std::string& line : page.closing) out += fmt::format("<p>{}</p>\n", html_text(line));
-  return out + "</footer>\n</body>\n</html>\n";
+  out += "</footer>\n";
+  if (!page.data.empty())
+    out += fmt::format("<script type=\"text/plain\" id=\"data\">{}</script>\n", page.data);
+  return out + fmt::format("<script>{}</script>\n</body>\n</html>\n", report_script().text);
 }
 
 }  // namespace lockstep::cli

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-/// Pages of one file: no script, nothing loaded from elsewhere, readable on paper.
+/// Pages of one file: nothing loaded from elsewhere, readable on paper and without their script.
 namespace lockstep::cli {
 
 /// Text as content or as an attribute of HTML: markup escaped.
@@ -37,6 +37,7 @@ struct HtmlPage {
   std::string first;  // HTML of the first screen
   std::vector<HtmlSection> sections{};
   std::vector<std::string> closing{};  // lines at the end: command, version, fingerprint
+  std::string data{};                  // packed() for the script; empty: none
 };
 
 [[nodiscard]] std::string html_of(const HtmlPage& page);

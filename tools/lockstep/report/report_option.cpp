@@ -10,8 +10,9 @@ namespace lockstep::cli {
 
 void add_report_option(const Command& command, std::string& file) {
   command
-      .add_option("--report", file,
-                  "Write the results with all figures as a page: one HTML file without scripts")
+      .add_option(
+          "--report", file,
+          "Write the results with all figures as a page: one HTML file that needs no network")
       ->type_name("FILE.html");
 }
 

@@ -42,12 +42,20 @@ std::string title_of(const Report& report) {
   return report.schema;
 }
 
+/// The result in a sentence: the footer, else the second note.
+std::string lead_of(const Report& report) {
+  if (!report.footer.empty()) return fmt::format("{}", fmt::join(report.footer, ". "));
+  for (const Section& section : report.sections)
+    if (section.notes.size() > 1) return section.notes[1];
+  return {};
+}
+
 }  // namespace
 
 std::string report_page(const Report& report, const std::vector<PageFigure>& figures) {
   HtmlPage page;
   page.title = title_of(report);
-  page.lead = fmt::format("{}", fmt::join(report.footer, ". "));
+  page.lead = lead_of(report);
   for (const PageFigure& figure : figures)
     page.first += html_figure(figure.svg, figure.kind + " of the table below");
   std::string tables;

@@ -67,6 +67,7 @@ TrainingStepRequest request_of(const Options& given) {
   for (const std::string& file : {out.trace, given.run.append})
     if (!file.empty()) check_writable(file);
   check_report(given.run.report);
+  out.link_series = !given.run.report.empty();
   if (!given.ranks.empty()) out.trace_ranks = parse_rank_list("--trace-ranks", given.ranks, 0);
   if (!given.window.empty()) out.trace_window = parse_window(given.window);
   return out;
@@ -109,12 +110,13 @@ void add_trace(const Command& command, Options& given) {
 
 void add_plots(const Command& command, Options& given) {
   command
-      .add_option(
-          "--plot", given.plots,
-          "Draw a figure of the step: pipeline, memory, breakdown, links or path (the critical "
-          "path); FILE ends in .svg, .pdf or .png; the figure's name may be omitted if the file "
-          "has "
-          "it, such as pipeline.svg; repeatable")
+      .add_option("--plot", given.plots,
+                  "Draw a figure of the step: pipeline, memory, breakdown, links, path (the "
+                  "critical path), "
+                  "timeline (ranks and streams), topology or traffic (communication over time); "
+                  "FILE ends in .svg, .pdf or .png; the figure's name may be omitted if the file "
+                  "has "
+                  "it, such as pipeline.svg; repeatable")
       ->type_name("FIGURE=FILE")
       ->allow_extra_args(false);
   add_report_option(command, given.run.report);

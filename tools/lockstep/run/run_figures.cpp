@@ -12,7 +12,12 @@
 #include "tools/figures/bar_figure.hpp"
 #include "tools/figures/memory_figure.hpp"
 #include "tools/figures/pipeline_figure.hpp"
+#include "tools/figures/topology_figure.hpp"
+#include "tools/figures/track_figure.hpp"
 #include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/step_figures/step_topology.hpp"
+#include "tools/lockstep/step_figures/step_tracks.hpp"
+#include "tools/lockstep/step_figures/time_look.hpp"
 
 namespace lockstep::cli {
 
@@ -161,20 +166,6 @@ std::vector<TimePart> computation_parts(const Breakdown& rank) {
           {{"optimizer", "#e8b04a", Pattern::dots}, optimizer}};
 }
 
-/// The color of a group's communication, the same in every figure.
-std::string color_of_group(const std::string& group) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kColors = {
-      {{"tp", "#3f8f6b"},
-       {"pp", "#a63d7a"},
-       {"dp", "#d1602a"},
-       {"cp", "#8c6d31"},
-       {"ep", "#f2a65a"},
-       {"hsdp", "#e79b7d"}}};
-  const auto found = std::find_if(kColors.begin(), kColors.end(),
-                                  [&](const auto& each) { return each.first == group; });
-  return std::string{found == kColors.end() ? "#c98fb5" : found->second};
-}
-
 /// Groups in the order in which any stage has them.
 std::vector<TimePart> exposed_parts(const Breakdown& rank, const std::vector<std::string>& groups) {
   std::vector<TimePart> out;
@@ -223,40 +214,6 @@ std::string breakdown_figure(const TrainingStepResult& result, const FigureStyle
   return draw(figure, style);
 }
 
-/// Where a use of the critical path stands in the bar.
-struct PathPart {
-  std::string name;
-  std::string color;
-  figures::Pattern pattern = figures::Pattern::plain;
-};
-
-PathPart part_of(const TimeUse& use) {
-  using figures::Pattern;
-  switch (use.kind) {
-    case TimeUse::Kind::computation:
-      switch (use.of) {
-        case OperationClass::matmul:
-        case OperationClass::convolution:
-          return {"GEMMs and convolutions", "#1f5fa8"};
-        case OperationClass::attention:
-          return {"attention", "#5f9bd6"};
-        case OperationClass::optimizer:
-          return {"optimizer", "#e8b04a", Pattern::dots};
-        default:
-          return {"other computation", "#b7d3ee"};
-      }
-    case TimeUse::Kind::communication:
-      return {use.group + " communication", color_of_group(use.group), Pattern::stripes};
-    case TimeUse::Kind::bubble:
-      return {"pipeline bubble", "#f4f4f4", Pattern::dots};
-    case TimeUse::Kind::issue:
-      return {"kernel launches", "#666666", Pattern::grid};
-    case TimeUse::Kind::waiting:
-      break;
-  }
-  return {"waiting for other ranks", "#d0d0d0", Pattern::bars};
-}
-
 std::string path_figure(const TrainingStepResult& result, const FigureStyle& style) {
   figures::BarFigure figure;
   figure.heading = heading_of("Critical path", result);
@@ -264,10 +221,10 @@ std::string path_figure(const TrainingStepResult& result, const FigureStyle& sty
   figure.shares = true;
   figures::Bar bar{"step", {}, {}};
   for (const PathShare& share : result.summary.path) {  // longest first
-    PathPart part = part_of(share.use);
+    figures::BarPart part = part_of(share.use);
     const auto found = std::ranges::find(figure.parts, part.name, &figures::BarPart::name);
     if (found == figure.parts.end()) {
-      figure.parts.push_back({std::move(part.name), std::move(part.color), part.pattern});
+      figure.parts.push_back(std::move(part));
       bar.values.push_back(share.length.seconds());
     } else {
       bar.values[static_cast<std::size_t>(found - figure.parts.begin())] += share.length.seconds();
@@ -315,7 +272,8 @@ std::string links_figure(const TrainingStepResult& result, const FigureStyle& st
 }  // namespace
 
 const std::vector<std::string>& run_figure_kinds() {
-  static const std::vector<std::string> kKinds{"pipeline", "memory", "breakdown", "links", "path"};
+  static const std::vector<std::string> kKinds{"pipeline", "memory",   "breakdown", "links",
+                                               "path",     "timeline", "topology",  "traffic"};
   return kKinds;
 }
 
@@ -326,6 +284,11 @@ std::string run_figure(const std::string& kind, const TrainingStepResult& result
   if (kind == "memory") return memory_figure(result, style);
   if (kind == "breakdown") return breakdown_figure(result, style);
   if (kind == "links") return links_figure(result, style);
+  if (kind == "timeline")
+    return draw(timeline_tracks(result, heading_of("Ranks and streams", result)), style);
+  if (kind == "traffic")
+    return draw(traffic_tracks(result, heading_of("Communication over time", result)), style);
+  if (kind == "topology") return draw(topology_of(result, heading_of("Topology", result)), style);
   throw InternalError("no figure named " + kind);
 }
 

@@ -9,20 +9,27 @@
 #include "sim/config/json_values.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/report/html_page.hpp"
+#include "tools/lockstep/report/page_data.hpp"
+#include "tools/lockstep/report/page_script.hpp"
 #include "tools/lockstep/run/headline.hpp"
 #include "tools/lockstep/run/run_figures.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
+#include "tools/lockstep/step_data/step_data.hpp"
 
 namespace lockstep::cli {
 
 namespace {
 
+/// Of the timeline, however much the rest of the page takes.
+constexpr std::size_t kLeastData = 100'000;
+
 class RunReport {
  public:
   RunReport(const RunOptions& options, const TrainingStepResult& result,
-            const std::vector<VariantResult>& variants)
-      : options_{options},
+            const std::vector<VariantResult>& variants, std::size_t budget)
+      : budget_{budget},
+        options_{options},
         result_{result},
         headline_{headline_of(options, result)},
         tables_{tables_of_run(options, result, variants)} {}
@@ -34,17 +41,23 @@ class RunReport {
                              scenario.cluster.device.id);
     page.lead = fmt::format("A training step of {}.", fmt::join(lines_of("model"), "; "));
     page.first = cards() + figure("path") + suggestions();
+    add(page, "timeline", "Timeline", figure("timeline") + table("path"));
     add(page, "breakdown", "Where the time goes", table("breakdown") + figure("breakdown"));
-    add(page, "path", "Critical path", table("path"));
     add(page, "pipeline", "Stages and microbatches", figure("pipeline") + table("stages"));
     add(page, "memory", "Memory", figure("memory") + table("memory"));
-    if (!result_.links.empty()) add(page, "links", "Links", figure("links") + table("links"));
+    if (!result_.links.empty())
+      add(page, "links", "Topology and links",
+          figure("topology") + figure("traffic") + figure("links") + table("links"));
+    add(page, "collectives", "Collectives", collectives());
     add(page, "variants", "Variants of the scenario", table("variants"));
     add(page, "classes", "Equivalence classes of ranks", table("classes"));
     add(page, "step", "How it was simulated", table("step") + configuration());
     page.closing = {
         "Reproduce: " + command({}),
         fmt::format("lockstep {}, fingerprint {}", kVersion, fingerprint_of_run(result_))};
+    const std::size_t used = html_of(page).size() - report_script().text.size();
+    const std::size_t left = budget_ > used + kLeastData ? budget_ - used : kLeastData;
+    page.data = packed(step_data(result_, left));
     return html_of(page);
   }
 
@@ -66,10 +79,22 @@ class RunReport {
       if (entry.name == "model") continue;
       out += fmt::format("<div class=\"card\"><dt>{}</dt>", html_text(entry.name));
       for (const std::string& line : entry.lines)
-        if (!line.starts_with("try ")) out += fmt::format("<dd>{}</dd>", html_text(line));
+        if (!line.starts_with("try ")) out += values_of(line);
       out += "</div>\n";
     }
     return out + "</dl>\n";
+  }
+
+  /// Three spaces separate the values of a line: step time, throughput, MFU.
+  static std::string values_of(std::string_view line) {
+    constexpr std::string_view kBetween = "   ";
+    std::string out;
+    while (!line.empty()) {
+      const std::size_t end = line.find(kBetween);
+      out += fmt::format("<dd>{}</dd>", html_text(line.substr(0, end)));
+      line.remove_prefix(end == std::string_view::npos ? line.size() : end + kBetween.size());
+    }
+    return out;
   }
 
   [[nodiscard]] std::string suggestions() const {
@@ -118,6 +143,32 @@ class RunReport {
         html_text(json_text(result_.scenario.resolved)));
   }
 
+  /// Of a step with collectives or messages: its groups, then how each collective is done.
+  [[nodiscard]] std::string collectives() const {
+    const std::vector<GroupTraffic>& groups = result_.summary.groups;
+    if (groups.empty()) return {};
+    HtmlTable table{"communication of the rank that determines the step, by group",
+                    {"In transfer: from the arrival of the last participant. Exposed: computation "
+                     "waits for it."},
+                    {"group", "operations", "bytes", "in transfer", "waiting", "exposed"},
+                    {},
+                    {},
+                    {}};
+    for (const GroupTraffic& each : groups)
+      table.rows.push_back({each.group, fmt::format("{:.6g}", each.operations),
+                            to_string(each.bytes), to_string(each.transfer),
+                            to_string(each.waiting), to_string(each.exposed)});
+    HtmlTable algorithms{"algorithms of collectives", {}, {"collective", ""}, {true, true}, {}, {}};
+    for (const std::string& line : result_.step.algorithms) {
+      const std::size_t by = line.find(" by ");
+      algorithms.rows.push_back(by == std::string::npos
+                                    ? std::vector<std::string>{line, ""}
+                                    : std::vector{line.substr(0, by), line.substr(by + 4)});
+    }
+    return html_of(table) + (algorithms.rows.empty() ? "" : html_of(algorithms));
+  }
+
+  std::size_t budget_;
   const RunOptions& options_;
   const TrainingStepResult& result_;
   std::vector<HeadlineEntry> headline_;
@@ -127,8 +178,8 @@ class RunReport {
 }  // namespace
 
 std::string run_page(const RunOptions& options, const TrainingStepResult& result,
-                     const std::vector<VariantResult>& variants) {
-  return RunReport{options, result, variants}.html();
+                     const std::vector<VariantResult>& variants, std::size_t budget) {
+  return RunReport{options, result, variants, budget}.html();
 }
 
 }  // namespace lockstep::cli

@@ -10,6 +10,7 @@
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/options/sizes.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/output/progress.hpp"
@@ -34,6 +35,7 @@ struct Options {
   std::vector<std::string> overrides;
   std::vector<std::string> changes;
   std::optional<std::size_t> suggestions;
+  std::string data;  // size; empty: the default
 };
 
 /// A step and what it is compared with.
@@ -49,6 +51,7 @@ Simulated simulated(StepSource source, const std::vector<std::string>& overrides
   RunOptions options = std::move(source.options);
   options.step = step_request_of(options);
   options.step.suggestions = suggestions;
+  options.step.link_series = true;
   options.step.on_phase = phase_line("report", "--suggest 0 takes less");
   TrainingStepResult result = run_step(options.step);
   options.step.on_phase = {};  // ends its line
@@ -70,11 +73,15 @@ void report_one(const Options& given) {
   const Simulated step = simulated(step_source(given.first), given.overrides,
                                    given.suggestions.value_or(kSuggestions));
   const auto variants = run_variants(step.options.step, step.result.scenario);
-  write_page(given.output, run_page(step.options, step.result, variants));
+  const std::size_t budget =
+      given.data.empty() ? kPageBudget
+                         : static_cast<std::size_t>(size_option("--data", given.data).count());
+  write_page(given.output, run_page(step.options, step.result, variants, budget));
 }
 
 void report_two(const Options& given) {
   if (given.suggestions) throw UsageError("--suggest: a report of two steps has no suggestions");
+  if (!given.data.empty()) throw UsageError("--data: a report of two steps has no timeline");
   const Simulated a = simulated(step_source(given.first), given.overrides, 0);
   std::vector<std::string> changes = given.overrides;
   changes.insert(changes.end(), given.changes.begin(), given.changes.end());
@@ -116,9 +123,15 @@ void add_report(const Command& app) {
       [given](auto n) { given->suggestions = static_cast<std::size_t>(n); },
       "Number of changes of the layout to simulate for the suggestions of a page of one step "
       "(default: 6)");
+  command
+      ->add_option("--data", given->data,
+                   "Size of the page without its script; the timeline is thinned to keep it, with "
+                   "a note (default: 700 KB)")
+      ->type_name("SIZE");
   command->footer(
-      "The page needs no network and no scripts, and prints on paper. collective, complexity and\n"
-      "plan write theirs with --report FILE.html, run too.\n\n"
+      "The page needs no network, reads without its script, and prints on paper; ? shows its "
+      "keys.\n"
+      "collective, complexity and plan write theirs with --report FILE.html, run too.\n\n"
       "Examples:\n"
       "  lockstep report llama7b-256 -o run.html\n"
       "  lockstep report llama7b-256 --change parallel.tp=4 --change parallel.dp=16 -o both.html\n"

@@ -39,10 +39,30 @@ std::size_t count(const std::string& text, std::string_view part) {
   return out;
 }
 
-/// What every page keeps: no script, no address but the name space of SVG, each id once, and every
-/// tag that is opened closed.
-void check_page(const std::string& page) {
-  CHECK(page.starts_with("<!doctype html>"));
+/// The page without its script, which tools/page/build.sh built, and without the packed data.
+std::string without_script(const std::string& page) {
+  const std::size_t script = page.rfind("<script>");
+  REQUIRE(script != std::string::npos);
+  const std::string built = text_of(LOCKSTEP_SOURCE_DIR "/tools/page/dist/report.js");
+  CHECK(page.substr(script) == "<script>" + built + "</script>\n</body>\n</html>\n");
+  std::string out = page.substr(0, script) + "</body>";
+  constexpr std::string_view kData = "<script type=\"text/plain\" id=\"data\">";
+  const std::size_t data = out.find(kData);
+  if (data == std::string::npos) return out;
+  const std::size_t end = out.find('<', data + kData.size());
+  CHECK(out.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=",
+                              data + kData.size()) == end);
+  return out.erase(data, out.find('>', end) + 1 - data);
+}
+
+/// What every page keeps: no script but its own, which alone its policy allows, no address but the
+/// name space of SVG, each id once, and every tag that is opened closed.
+void check_page(const std::string& whole) {
+  CHECK(whole.starts_with("<!doctype html>"));
+  CHECK(contains(whole,
+                 "content=\"default-src 'none'; style-src 'unsafe-inline'; "
+                 "script-src 'sha256-"));
+  const std::string page = without_script(whole);
   CHECK_FALSE(contains(page, "<script"));
   CHECK_FALSE(contains(page, "<img"));
   CHECK_FALSE(contains(page, "<link"));
@@ -60,6 +80,15 @@ void check_page(const std::string& page) {
   }
 }
 
+/// What `report` writes.
+std::string reported(const std::string& arguments) {
+  const NewPage page;
+  const CommandResult result = run_command("lockstep report " + arguments + " -o " + page.path());
+  CAPTURE(result.err);
+  REQUIRE(result.status == 0);
+  return text_of(page.path());
+}
+
 /// The text of the first `code` of a list.
 std::string first_command(const std::string& page) {
   const std::size_t begin = page.find("<code>lockstep run");
@@ -69,11 +98,11 @@ std::string first_command(const std::string& page) {
 
 }  // namespace
 
-TEST_CASE("the page of a run has its headline, five figures and its tables") {
+TEST_CASE("the page of a run has its headline, eight figures and its tables") {
   const std::string command = "lockstep run llama7b-256 --set cluster.nodes=16 --set parallel.dp=4";
   const std::string page = page_of(command);
   check_page(page);
-  CHECK(count(page, "<svg ") == 5);
+  CHECK(count(page, "<svg ") == 8);
   const std::string text = output_of(command);
   // Times of the table that a terminal gets: the step and the first rows of the breakdown.
   for (const std::string& line : lines_of(text))
@@ -94,6 +123,17 @@ TEST_CASE("the command next to a change takes the time that the page says") {
   CHECK(contains(output_of(command), "step time"));
   for (const std::string& line : lines_of(output_of(command)))
     if (line.starts_with("  step time")) CHECK(contains(line, said));
+}
+
+TEST_CASE("a page weighs at most 700 KB without its script, and says what it leaves out") {
+  // 460,000 operations of eight ranks. The budget counts SVG, tables and packed data.
+  const auto size = [](const std::string& page) {
+    return page.size() - (page.size() - page.rfind("<script>"));
+  };
+  const std::string page = page_of("lockstep run llama3-70b-dgx-h100 --suggest 0");
+  CHECK(size(page) < 700'000);
+  const std::string small = reported("llama3-70b-dgx-h100 --suggest 0 --data 500K");
+  CHECK(size(small) < size(page));
 }
 
 TEST_CASE("names from files are text in a page, never markup") {
@@ -133,7 +173,7 @@ TEST_CASE(
       "lockstep plan --model llama3-8b --cluster dgx-h100 --nodes 1 --global-batch 16 --seq 2048 "
       "--vary tp=2,4,8 --fix pp=1 --fix cp=1 --fix overlap=none --top 2");
   check_page(page);
-  CHECK(count(page, "<svg ") == 2);
+  CHECK(count(page, "<svg ") == 3);
   for (const char* part : {"points", "simulated", "no layout"}) CHECK(contains(page, part));
 }
 
@@ -162,15 +202,6 @@ TEST_CASE("a page that cannot be written is refused before anything is simulated
   CHECK(result.status == 1);
   CHECK(contains(result.err, "--report: not written"));
   CHECK_FALSE(std::filesystem::exists(file.path()));
-}
-
-/// What `report` writes.
-std::string reported(const std::string& arguments) {
-  const NewPage page;
-  const CommandResult result = run_command("lockstep report " + arguments + " -o " + page.path());
-  CAPTURE(result.err);
-  REQUIRE(result.status == 0);
-  return text_of(page.path());
 }
 
 TEST_CASE("report of a scenario is the page that run --report writes, of its result too") {

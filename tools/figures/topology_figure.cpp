@@ -1,0 +1,135 @@
+#include "tools/figures/topology_figure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tools/figures/axis.hpp"
+#include "tools/figures/text_width.hpp"
+
+namespace lockstep::figures {
+
+namespace {
+
+constexpr double kBoxHeight = 40;
+constexpr double kLevelHeight = 120;
+constexpr double kSide = 14;  // between the two directions of a link
+
+class TopologyDrawing {
+ public:
+  TopologyDrawing(const TopologyFigure& figure, const FigureStyle& style)
+      : figure_{figure}, svg_{figure.heading.title, style.prefix}, width_{style.width} {
+    for (std::size_t i = 0; i < figure.kinds.size(); ++i)
+      levels_[figure.kinds[i].level].push_back(i);
+  }
+
+  std::string run() {
+    const double head = draw_heading(svg_, figure_.heading, 16, width_ - 32);
+    place_boxes(head + 10);
+    for (const TopologyLinks& links : figure_.links) draw_links(links);
+    for (std::size_t i = 0; i < figure_.kinds.size(); ++i) draw_box(i);
+    for (const TopologyLinks& links : figure_.links) draw_label(links);
+    return svg_.finish(
+        {width_, foot_ + draw_notes(svg_, figure_.notes, {16, foot_}, width_ - 32) + 12});
+  }
+
+ private:
+  /// The highest level on top, the boxes of a level side by side.
+  void place_boxes(double top) {
+    middles_.resize(figure_.kinds.size());
+    double y = top + kBoxHeight / 2;
+    for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
+      const double step = (width_ - 32) / static_cast<double>(level->second.size());
+      double x = 16 + step / 2;
+      for (const std::size_t kind : level->second) {
+        middles_[kind] = {x, y};
+        x += step;
+      }
+      y += kLevelHeight;
+    }
+    foot_ = y - kLevelHeight + kBoxHeight / 2 + 28;
+  }
+
+  [[nodiscard]] std::string text_of(std::size_t kind) const {
+    return fmt::format("{} × {}", figure_.kinds[kind].count, figure_.kinds[kind].name);
+  }
+
+  void draw_box(std::size_t kind) {
+    const Point middle = middles_[kind];
+    const std::string text = text_of(kind);
+    const double wide = text_width(text, 14) + 28;
+    svg_.begin("element", text);
+    svg_.rect({middle.x - wide / 2, middle.y - kBoxHeight / 2}, {wide, kBoxHeight}, "#ffffff",
+              R"(stroke="#222222" stroke-width="1.5" rx="5")");
+    svg_.text({middle.x, middle.y + 5}, text, {.size = 14, .anchor = Anchor::middle});
+    svg_.end();
+  }
+
+  struct Ends {
+    Point from;
+    Point to;
+  };
+
+  /// The two directions stand side by side; links within a kind are a short line below its box.
+  [[nodiscard]] Ends ends_of(const TopologyLinks& links) const {
+    Point a = middles_[links.from];
+    Point b = middles_[links.to];
+    if (links.from == links.to)
+      return {{a.x - 60, a.y + kBoxHeight / 2 + 8}, {a.x + 60, a.y + kBoxHeight / 2 + 8}};
+    if (links.count == 0) return {a, b};
+    const double length = std::hypot(b.x - a.x, b.y - a.y);
+    const Point aside{-(b.y - a.y) / length * kSide, (b.x - a.x) / length * kSide};
+    return {{a.x + aside.x, a.y + aside.y}, {b.x + aside.x, b.y + aside.y}};
+  }
+
+  void draw_links(const TopologyLinks& links) {
+    const Ends ends = ends_of(links);
+    svg_.begin("link", links.text,
+               fmt::format(R"(data-link="{}")", xml_text(figure_.kinds[links.from].name + " -> " +
+                                                         figure_.kinds[links.to].name)));
+    if (links.count == 0)
+      svg_.line(ends.from, ends.to, {"#999999", 1, "3 4"});
+    else
+      svg_.line(ends.from, ends.to, {"#1f5fa8", 1.5 + 10 * links.busiest, {}});
+    svg_.end();
+  }
+
+  void draw_label(const TopologyLinks& links) {
+    if (links.count == 0) return;
+    const Ends ends = ends_of(links);
+    const std::string text = fmt::format("{} {}",
+                                         links.from == links.to    ? "↔"
+                                         : ends.to.y < ends.from.y ? "↑"
+                                         : ends.to.y > ends.from.y ? "↓"
+                                         : ends.to.x > ends.from.x ? "→"
+                                                                   : "←",
+                                         value_text(links.busiest, Unit::share, 3));
+    const Point middle{(ends.from.x + ends.to.x) / 2, (ends.from.y + ends.to.y) / 2};
+    const double wide = text_width(text, 12);
+    const double aside = ends.to.y < ends.from.y ? 6 : -6 - wide;  // up: to the right
+    const bool flat = ends.to.y == ends.from.y;
+    const Point at{flat ? middle.x - wide / 2 : middle.x + aside,
+                   flat ? middle.y + (ends.to.x < ends.from.x ? -6 : 15) : middle.y + 4};
+    svg_.begin("label");
+    svg_.rect({at.x - 2, at.y - 11}, {wide + 4, 14}, "#ffffff");
+    svg_.text(at, text, {.size = 12});
+    svg_.end();
+  }
+
+  const TopologyFigure& figure_;
+  Svg svg_;
+  double width_;
+  double foot_ = 0;
+  std::map<int, std::vector<std::size_t>> levels_{};
+  std::vector<Point> middles_{};
+};
+
+}  // namespace
+
+std::string draw(const TopologyFigure& figure, const FigureStyle& style) {
+  return TopologyDrawing(figure, style).run();
+}
+
+}  // namespace lockstep::figures
