@@ -39,10 +39,13 @@ TEST_CASE("a mistyped or missing word of the command is named") {
       "lockstep",
       {{"",
         "expected a command: collective, topology, explain, complexity, schedule, replay, run, "
-        "report, trace, sweep, plan, merge, query, calibrate, list, validate, verify, completion, "
-        "man, "
-        "help; see "
-        "--help"},
+        "report, trace, sweep, plan, merge, query, calibrate, teach, list, validate, verify, "
+        "completion, man, help; see --help"},
+       {"teach", "teach: expected one of --output FOLDER, --serve and --ask REQUEST"},
+       {"teach --serve -o lectures", "expected one of --output FOLDER, --serve and --ask REQUEST"},
+       {"teach -o lectures --port 80", "--port: needs --serve"},
+       {"teach --serve --port 70000", "expected a whole number from 0 to 65535"},
+       {"teach --ask '{}'", "request:1:1: error: missing \"do\""},
        {"colective",
         R"("colective" is no argument or command of "lockstep"; did you mean "collective"?)"},
        {"--verson", R"("--verson" is no option of "lockstep"; did you mean "--version"?)"},

@@ -45,6 +45,7 @@ int run_command_line(int argc, char** argv) {
   add_merge(app);
   add_query(app);
   add_calibrate(app);
+  add_teach(app);
   add_list(app);
   add_validate(app);
   add_verify(app);

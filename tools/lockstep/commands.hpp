@@ -23,6 +23,7 @@ void add_plan(const Command& app);
 void add_sweep(const Command& app);
 void add_merge(const Command& app);
 void add_query(const Command& app);
+void add_teach(const Command& app);
 void add_list(const Command& app);
 void add_validate(const Command& app);
 void add_verify(const Command& app);

@@ -145,7 +145,8 @@ PlacedProfile BlockProfiles::make(const ParallelConfig& parallel) {
   key.add(shape);
   for (const char* axis : {"tp", "cp", "ulysses", "ring", "ep"}) {
     const std::vector<std::vector<int>> all = groups.members(axis, operations_);
-    key.add(all.size());  // else a group of one axis could count as one of the next
+    // Else a group of one axis could count as one of the next.
+    key.add(static_cast<std::uint64_t>(all.size()));
     for (const std::vector<int>& members : all) key.add(operations_.key_of(members));
   }
   PlacedProfile out;

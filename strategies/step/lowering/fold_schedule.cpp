@@ -1,13 +1,24 @@
 #include "strategies/step/lowering/fold_schedule.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <cstring>
 
 #include "sim/base/check.hpp"
 #include "sim/program/communicator.hpp"
 #include "sim/reuse/schedule_step_counts.hpp"
 
 namespace lockstep {
+
+namespace {
+
+/// std::bit_cast, which the library of the WebAssembly build lacks.
+std::uint64_t bits_of(double number) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+
+}  // namespace
 
 TrainingStepSchedule::TrainingStepSchedule(const Program& program,
                                            const TrainingStepCommunications& communications,
@@ -80,7 +91,7 @@ void TrainingStepSchedule::add_rank(int rank, std::size_t role,
                                     const std::function<EndpointId(int)>& endpoint,
                                     CollectiveChoice& choice, double speed) {
   std::vector<RankPart>& parts = parts_.emplace_back();
-  std::vector<std::uint64_t> kind{role, std::bit_cast<std::uint64_t>(speed)};
+  std::vector<std::uint64_t> kind{role, bits_of(speed)};
   std::uint32_t next = 1;
   for (const std::uint32_t id : communications_.of_role(role)) {
     RankPart part{.communication = id, .first_step = next, .steps = 1};

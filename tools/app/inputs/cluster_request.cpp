@@ -201,9 +201,9 @@ Device find_device(const std::string& field, const std::string& id) {
 }
 
 LoadedCluster ClusterRequest::load(int extra_hosts) const {
-  const std::string from = path();
-  const JsonDocument document = read_json(from);
-  if (is_scenario(document)) {
+  const std::string from = document ? document->file : path();
+  const JsonDocument read = document ? *document : read_json(from);
+  if (!document && is_scenario(read)) {
     if (nodes || ranks)
       throw RequestError(fields_of({nodes, ranks}),
                          "a scenario determines the size of its cluster");
@@ -212,8 +212,8 @@ LoadedCluster ClusterRequest::load(int extra_hosts) const {
     return loaded;
   }
   Problems problems(from);
-  auto device = read_device_of(document, problems);
-  auto file = read_sized(document, {nodes, ranks, extra_hosts}, problems);
+  auto device = read_device_of(read, problems);
+  auto file = read_sized(read, {nodes, ranks, extra_hosts}, problems);
   problems.throw_if_any();
   LoadedCluster loaded{file->name, file->summary, std::move(*device), std::move(file->cluster), {}};
   loaded.link_changes = apply_link_changes({set_links, failed}, policy(), seed, loaded.cluster);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/json.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "topologies/devices/device.hpp"
 #include "topologies/failures/link_changes.hpp"
@@ -40,6 +41,7 @@ struct ClusterRequest {
   std::uint64_t seed = 1;
   std::vector<std::pair<std::string, std::string>> set_links{};  // link, settings
   std::vector<std::string> failed{};
+  std::optional<JsonDocument> document{};  // instead of a file
 
   [[nodiscard]] RoutePolicy policy() const;
   /// Throws ConfigError for an invalid file or size, RequestError for missing links, Refusal if two

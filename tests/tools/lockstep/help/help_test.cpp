@@ -94,6 +94,7 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep merge",
                                              "lockstep query",
                                              "lockstep calibrate",
+                                             "lockstep teach",
                                              "lockstep list",
                                              "lockstep validate",
                                              "lockstep verify",
@@ -116,7 +117,7 @@ TEST_CASE("every help names its command in full and has two examples that run") 
     // Examples that read stores, and those that write pages.
     const bool serves = command.starts_with("lockstep trace");
     const bool of_files = serves || command == "lockstep merge" || command == "lockstep query" ||
-                          command == "lockstep report";
+                          command == "lockstep report" || command == "lockstep teach";
     std::string before = of_files ? "cd " + stores.folder() + " && " : "";
     if (serves) before += "timeout --preserve-status -s INT 1 ";  // they serve until ctrl-C
     for (const std::string& example : examples) {

@@ -1,0 +1,183 @@
+// The page that teaches in a real browser: every view and lesson, by keyboard and mouse.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { findings, folder, json, open, printed, run, sizeOf, stop } from './browser.mjs';
+
+after(stop);
+run('teach', '-o', join(folder, 'teach'));
+const file = join(folder, 'teach', 'index.html');
+const at = (hash) => `file://${file}${hash}`;
+const kLessons = 12;
+
+/** Opens a view and waits for its figures. */
+async function show(hash, options) {
+  const page = await open(at(hash), options);
+  await settle(page);
+  return page;
+}
+async function settle(page) {
+  await page.waitForFunction(() => [...document.querySelectorAll('.busy')].every((each) => each.textContent === '') && document.querySelector('main svg, main .plot, main .contents:not([hidden])'), null, { timeout: 60_000 });
+}
+async function quiet(page, axe = true) {
+  if (axe) assert.deepEqual(await findings(page), []);
+  assert.deepEqual(page.said, []);
+  assert.deepEqual(page.asked, []);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'scrolls sideways');
+  await page.context().close();
+}
+const number = (page, selector) => page.getAttribute(selector, 'data-value').then(Number);
+
+test('the page is one file below 2 MB that paints in a second', async () => {
+  assert.ok(sizeOf(file) < 2_000_000);
+  const page = await open(at(''));
+  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0);
+  assert.ok(paint < 3000, `${paint} ms on a busy machine`);
+  assert.equal(await page.locator('#contents li').count(), kLessons);
+  await quiet(page);
+});
+
+test('collectives: the numbers of films are those of explain', async () => {
+  const page = await show('#/collectives?collective=all_reduce&algorithms=ring,halving_doubling&ranks=8&size=20');
+  for (const algorithm of ['ring', 'halving_doubling']) {
+    // The star of the page: 1 us and 50 GB/s per link, as the shipped one.
+    const { cost, rounds } = json('explain', 'all_reduce', '-a', algorithm, '--cluster', 'star', '--ranks', '8', '--size', '1M');
+    const film = `[data-algorithm="${algorithm}"] `;
+    assert.equal(await number(page, `${film}[data-number="time_s"]`), cost.simulated_s);
+    assert.equal(await number(page, `${film}[data-number="formula_s"]`), cost.formula_s);
+    assert.equal(await number(page, `${film}[data-number="rounds"]`), rounds);
+  }
+  await quiet(page);
+});
+
+test('collectives: keys step, play and end a film, and the address keeps the instant', async () => {
+  const page = await show('#/collectives?algorithms=ring&ranks=4&size=16');
+  await page.locator('.films').focus();
+  await page.keyboard.press('ArrowRight');
+  const first = await page.textContent('.clock');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForFunction((before) => document.querySelector('.clock').textContent !== before, first);
+  assert.match(page.url(), /at=[1-9]/);
+  await page.keyboard.press('ArrowLeft');
+  await page.waitForFunction((before) => document.querySelector('.clock').textContent === before, first);
+  await page.keyboard.press('End');
+  await page.waitForFunction(() => /Done/.test(document.querySelector('.film .status').textContent));
+  await page.locator('summary', { hasText: 'Table of chunk contents' }).click();
+  const cells = await page.locator('.film details[open] tbody td:not(:first-child)').allTextContents();
+  assert.deepEqual([...new Set(cells)], ['all']);
+  await page.locator('.films').focus();
+  await page.keyboard.press(' ');
+  assert.equal(await page.textContent('.play'), 'Pause');
+  await page.keyboard.press(' ');
+  assert.equal(await page.textContent('.play'), 'Play');
+  const shown = await page.textContent('.clock');
+  const again = await show(page.url().slice(page.url().indexOf('#')));
+  assert.equal(await again.textContent('.clock'), shown);
+  await again.context().close();
+  await quiet(page, false);
+});
+
+test('collectives: every topology and every collective draws', async () => {
+  const page = await show('#/collectives?ranks=8&size=16');
+  for (const topology of ['ring', 'full_mesh', 'torus_2d', 'fat_tree', 'dgx-h100', 'star']) {
+    await page.selectOption('select[name=topology]', topology);
+    await page.waitForTimeout(200);
+    await settle(page);
+    assert.equal(await page.locator('.film').count(), 2, topology);
+  }
+  const names = await page.locator('select[name=collective] option').evaluateAll((all) => all.map((each) => each.value));
+  assert.ok(names.length >= 9);
+  for (const name of names) {
+    await page.selectOption('select[name=collective]', name);
+    await page.waitForTimeout(200);
+    await settle(page);
+    assert.ok((await page.locator('.film').count()) >= 1, name);
+  }
+  await quiet(page, false);
+});
+
+test('collectives: a question is answered by the simulation', async () => {
+  const page = await show('#/collectives?ranks=8&size=16');
+  const question = page.locator('.question').first();
+  await question.waitFor();
+  await question.locator('button', { hasText: 'halving_doubling' }).click();
+  await page.waitForFunction(() => /Yes|No/.test(document.querySelector('.question .answer').textContent));
+  const rows = json('collective', 'all_reduce', '-a', 'ring,halving_doubling', '--ranks', '8', '--sizes', '64K').rows;
+  const fastest = rows.reduce((a, b) => (b.time_s < a.time_s ? b : a)).algorithm;
+  assert.match(await question.locator('.answer').textContent(), fastest === 'halving_doubling' ? /^Yes/ : /^No/);
+  await quiet(page, false);
+});
+
+test('pipelines: bubbles are those of the formulas, and sliders move them', async () => {
+  const page = await show('#/pipelines?stages=4&microbatches=8');
+  const measured = async (row) => number(page, `.pipelines > .table tbody tr:nth-child(${row}) td:nth-child(4)`);
+  const formula = async (row) => number(page, `.pipelines > .table tbody tr:nth-child(${row}) td:nth-child(5)`);
+  for (const row of [1, 2, 3, 4]) assert.ok(Math.abs((await measured(row)) - (await formula(row))) < 1e-9, `row ${row}`);
+  assert.equal(await measured(2), 0.375); // (p-1)/m of 4 stages and 8 microbatches
+  await page.locator('input[name=microbatches]').focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForFunction(() => document.querySelector('.pipelines > .table tbody tr:nth-child(2) td:nth-child(4)').dataset.value === '0.25');
+  assert.match(page.url(), /microbatches=12/);
+  await quiet(page);
+});
+
+test('memory: every topic simulates; the bytes of ZeRO are those of run', async () => {
+  const page = await show('#/memory?topic=zero');
+  const peak = await number(page, '.steps .table:last-of-type tbody tr:nth-child(4) td:nth-last-child(2)');
+  const result = json('run', 'zero-7b5-3', '--ignore-memory', '--set', 'model=megatron-7.5b', '--set', 'cluster.nodes=8', '--set', 'parallel.dp=64', '--set', 'parallel.global_batch=64');
+  assert.equal(peak, result.memory.peak_bytes);
+  await page.locator('[role=tab]').first().focus();
+  const topics = await page.locator('[role=tab]').count();
+  for (let i = 1; i < topics; ++i) {
+    await page.keyboard.press('ArrowRight');
+    await settle(page);
+    assert.equal(await page.locator('.problem:visible').count(), 0, `topic ${i}`);
+  }
+  await quiet(page);
+});
+
+test('every lesson has a figure, a question that reveals, and a command that runs', async () => {
+  const page = await show('#/lesson/1');
+  for (let lesson = 1; lesson <= kLessons; ++lesson) {
+    await settle(page);
+    const section = page.locator(`#lesson-${lesson}`);
+    assert.ok(await section.isVisible(), `lesson ${lesson}`);
+    assert.equal(await section.locator('.problem').count(), 0, `lesson ${lesson}`);
+    await section.locator('.question button').first().click();
+    await page.waitForFunction((n) => /^(Yes|No)/.test(document.querySelector(`#lesson-${n} .answer`).textContent), lesson, { timeout: 60_000 });
+    const [program, ...args] = (await section.locator('.try code').textContent()).split(' ');
+    assert.equal(program, 'lockstep');
+    assert.ok(run(...args).length > 0);
+    if (lesson === kLessons) break;
+    await page.locator('main').focus();
+    await page.keyboard.press('n');
+    await page.waitForFunction((n) => location.hash === `#/lesson/${n}`, lesson + 1);
+  }
+  await quiet(page);
+});
+
+test('dark, small and without JavaScript the page reads', async () => {
+  await quiet(await show('#/lesson/4', { colorScheme: 'dark', viewport: { width: 400, height: 800 } }));
+  await quiet(await show('#/pipelines', { colorScheme: 'dark', viewport: { width: 400, height: 800 } }));
+  const page = await open(at(''), { javaScriptEnabled: false });
+  const text = await page.textContent('main');
+  for (const each of ['parameter server', 'ring', 'bubble', 'ZeRO shards', 'lockstep run']) assert.ok(text.includes(each), each);
+  assert.match(await printed(page), /Complexity/);
+  await page.context().close();
+});
+
+test('--serve gives the page on 127.0.0.1 until ctrl-C', async () => {
+  const server = spawn(process.env.LOCKSTEP, ['teach', '--serve', '--port', '0']);
+  const link = await new Promise((done) => server.stdout.once('data', (text) => done(String(text).trim())));
+  assert.match(link, /^http:\/\/127\.0\.0\.1:\d+\/$/);
+  const page = await open(link);
+  assert.equal(await page.locator('#contents li').count(), kLessons);
+  await quiet(page, false);
+  const code = new Promise((done) => server.once('exit', done));
+  server.kill('SIGINT');
+  assert.equal(await code, 130);
+});
