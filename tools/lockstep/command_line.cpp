@@ -38,6 +38,7 @@ int run_command_line(int argc, char** argv) {
   add_schedule(app);
   add_replay(app);
   add_run(app);
+  add_compare(app);
   add_report(app);
   add_trace_serve(app);
   add_sweep(app);

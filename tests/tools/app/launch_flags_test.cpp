@@ -197,6 +197,21 @@ TEST_CASE("launch flags: Megatron, experts") {
   CHECK(has(flags, "--moe-token-dispatcher-type alltoall"));
 }
 
+// Megatron-Core's default of --expert-tensor-parallel-size is tp; torchtitan has 1 and tp.
+TEST_CASE("launch flags: experts with tensor parallelism of their own degree") {
+  const Scenario whole = llama({}, "moe-parallel-folding");
+  const Scenario half = llama({"parallel.etp=2"}, "moe-parallel-folding");
+  const auto flags = [](LaunchFramework framework, const Scenario& of) {
+    return launch_flags(framework, of);
+  };
+  CHECK(has(flags(LaunchFramework::megatron, whole), "--expert-tensor-parallel-size 1"));
+  CHECK(has(flags(LaunchFramework::megatron, half), "--expert-tensor-parallel-size 2"));
+  CHECK(has(flags(LaunchFramework::nemo, whole), "expert_tensor_parallel_size: 1"));
+  CHECK(has(flags(LaunchFramework::torchtitan, whole), "expert_tensor_parallel_degree = 1"));
+  CHECK(flags(LaunchFramework::torchtitan, half).left_out.size() ==
+        flags(LaunchFramework::torchtitan, whole).left_out.size() + 1);
+}
+
 // The same core: fields of its configuration in Bridge's parts.
 TEST_CASE("launch flags: NeMo's Megatron Bridge") {
   const LaunchFlags flags = launch_flags(

@@ -190,7 +190,7 @@ TEST_CASE("a search finds what simulating every point finds: experts, offload, s
        "short_edges=false", "sequence_parallel=true", "order=tp-cp-dp-pp", "overlap=dp_gradients"});
   hold(request, 50);
   request = space_of("gpt-1.3b-moe-128", "dgx-h100", 1, 8,
-                     {"tp=1,2", "ep=1,2,4,8", "zero=1,2", "overlap=none,all"},
+                     {"tp=1,2,4", "etp=0,1,2", "ep=1,2,4,8", "zero=1,2", "overlap=none,all"},
                      {"pp=1", "cp=1", "cp_kind=ring", "vpp=1", "schedule=1f1b", "recompute=none",
                       "shard_ranks=0", "offload=false", "short_edges=false",
                       "sequence_parallel=true", "order=tp-cp-dp-pp", "micro_batch=1"});

@@ -86,6 +86,7 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep schedule export",
                                              "lockstep replay",
                                              "lockstep run",
+                                             "lockstep compare",
                                              "lockstep report",
                                              "lockstep trace",
                                              "lockstep trace serve",

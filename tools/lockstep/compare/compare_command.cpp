@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/app/compare/compare_steps.hpp"
+#include "tools/app/write_file.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/compare/compare_render.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/output/progress.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/report/report_option.hpp"
+#include "tools/lockstep/step_report/step_source.hpp"
+#include "tools/lockstep/step_report/two_steps_page.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Options {
+  std::string first;
+  std::string second;
+  std::vector<std::string> overrides;
+  std::vector<std::string> changes;
+  std::size_t shapley = kMostShapleyChanges;
+  bool details = false;
+  std::string report;
+  OutputStyle style;
+};
+
+RunOptions options_of(const std::string& source, const std::vector<std::string>& overrides) {
+  RunOptions out = step_source(source).options;
+  for (const std::string& each : overrides) out.step.overrides.push_back(each);
+  out.step = step_request_of(out);
+  return out;
+}
+
+/// Of results, which record the options of their runs.
+bool options_differ(const RunOptions& a, const RunOptions& b) {
+  return a.network != b.network || a.fidelity != b.fidelity || a.gpu_speeds != b.gpu_speeds ||
+         a.rank_settings != b.rank_settings || a.step.links.set_links != b.step.links.set_links ||
+         a.step.links.failed != b.step.links.failed || a.step.calibration != b.step.calibration ||
+         a.step.nic != b.step.nic;
+}
+
+void compare(const Options& given) {
+  if (given.second.empty() && given.changes.empty())
+    throw UsageError(
+        "compare: expected a second step: SCENARIO|RESULT, or --change KEY=VALUE of the first");
+  std::vector<std::string> changes = given.overrides;
+  changes.insert(changes.end(), given.changes.begin(), given.changes.end());
+  const RunOptions a = options_of(given.first, given.overrides);
+  const RunOptions b = options_of(given.second.empty() ? given.first : given.second, changes);
+  CompareRequest request{a.step, b.step, options_differ(a, b), given.shapley};
+  request.on_phase = phase_line("compare", "--shapley 0 takes less");
+  const CompareResult result = compare_steps(request);
+  request.on_phase = {};  // ends its line
+  if (!given.report.empty()) write_file(given.report, two_steps_page({a, result.a}, {b, result.b}));
+  print(render(compare_report(result, given.details || !given.style.is_table()), given.style));
+}
+
+}  // namespace
+
+void add_compare(const Command& app) {
+  const Command command =
+      app.add_subcommand("compare", "Explain why one training step takes longer than another");
+  const auto given = std::make_shared<Options>();
+  command
+      ->add_option("a", given->first,
+                   "Scenario file, name of a shipped one, or a result of `run --format json`")
+      ->required()
+      ->type_name("SCENARIO|RESULT");
+  command->add_option("b", given->second, "The second step")->type_name("SCENARIO|RESULT");
+  command
+      ->add_option("--set", given->overrides,
+                   "Override a scenario value, e.g. parallel.tp=4, of both steps; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--change", given->changes,
+                   "Override a value of the second step alone, without B of the same scenario; "
+                   "repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  add_whole_number(
+      *command, "--shapley", 0, static_cast<std::int64_t>(kMostShapleyChanges),
+      [given](auto n) { given->shapley = static_cast<std::size_t>(n); },
+      "Maximum number n of changes attributed by Shapley values, by 2^n simulations; more are "
+      "attributed in sequence; 0: none is attributed (default: 6)");
+  command->add_flag("--details", given->details,
+                    "Print all uses of the critical path, and its time by stage and block");
+  command
+      ->add_option("--report", given->report,
+                   "Write both steps next to each other as a page of one HTML file")
+      ->type_name("FILE.html");
+  add_format(*command, given->style);
+  command->footer(
+      "Rows of a section add up to the difference of the step times exactly. Degrees and the size\n"
+      "of the cluster are one change, a model is one, so that scenarios between are possible;\n"
+      "those need not fit into memory.\n\n"
+      "Examples:\n"
+      "  lockstep compare llama7b-256 --change parallel.tp=4 --change parallel.dp=16\n"
+      "  lockstep compare pipeline-gpipe pipeline-1f1b --details");
+  command->callback([given] {
+    if (!given->report.empty()) check_report(given->report, "--report");
+    compare(*given);
+  });
+}
+
+}  // namespace lockstep::cli
