@@ -87,11 +87,24 @@ export async function findings(page) {
     .map((each) => `${each.id}: ${each.help}: ${each.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(' | ')}`);
 }
 
-/** The text of a page as it prints: PDF by Chromium, read back by pdftotext. */
+/**
+ * A page as it prints: PDF by Chromium. `text` of it by pdftotext; `ink`, of each sheet by pdftoppm, the
+ * share of its pixels that is not white.
+ */
 export async function printed(page) {
   const file = join(folder, 'printed.pdf');
   await page.pdf({ path: file, preferCSSPageSize: true });
-  return execFileSync('pdftotext', ['-layout', file, '-'], { encoding: 'utf8', maxBuffer: 1 << 28 });
+  const text = execFileSync('pdftotext', ['-layout', file, '-'], { encoding: 'utf8', maxBuffer: 1 << 28 });
+  const sheets = execFileSync('pdftoppm', ['-r', '30', '-gray', file], { maxBuffer: 1 << 28 });
+  const ink = [];
+  // Binary PGM, one after the other: "P5", width, height, 255, then a byte per pixel.
+  for (let at = 0; at < sheets.length;) {
+    const [head, width, height] = /^P5\s+(\d+)\s+(\d+)\s+255\s/.exec(sheets.subarray(at, at + 64).toString('latin1'));
+    const begin = at + head.length;
+    at = begin + Number(width) * Number(height);
+    ink.push(sheets.subarray(begin, at).filter((gray) => gray < 240).length / (at - begin));
+  }
+  return { text, ink };
 }
 
 /** Milliseconds from an action to the second frame after it. */

@@ -33,7 +33,7 @@ function silent(page) {
   assert.deepEqual(page.asked, []);
 }
 const selection = (page) => page.textContent('#selection');
-/** Fraction of the canvas that is not white. */
+/** What the canvas says of itself: `visible` spans, `window` in picoseconds. */
 const shown = (page) => page.evaluate(() => document.querySelector('#timeline-view canvas').dataset);
 
 test('every page opens from a file, in both color schemes, as wide as the window, without serious findings of axe-core', async () => {
@@ -109,6 +109,31 @@ test('the keys walk the critical path, and the selected operation lights its lin
   assert.match(await selection(page), /none selected/);
   assert.equal(await page.locator('.marker.selected').count(), 0);
   silent(page);
+});
+
+test('the timeline is drawn: every look of its legend is on the canvas, whatever the width', async () => {
+  for (const width of [400, 1280, 2560]) {
+    const page = await live(files.run, { viewport: { width, height: 900 } });
+    const missing = await page.evaluate(() => {
+      const canvas = document.querySelector('#timeline-view canvas');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const seen = new Set();
+      for (let i = 0; i < data.length; i += 4) seen.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+      // The samples of the legend hold the same fills; their first pixel is of the color or the pattern.
+      return [...document.querySelectorAll('.legend canvas')].map((sample) => {
+        const pixels = sample.getContext('2d').getImageData(0, 0, sample.width, sample.height).data;
+        const counts = {};
+        for (let i = 0; i < pixels.length; i += 4) {
+          const color = `${pixels[i]},${pixels[i + 1]},${pixels[i + 2]}`;
+          counts[color] = (counts[color] ?? 0) + 1;
+        }
+        return Object.entries(counts).sort((a, b) => b[1] - a[1])[0][0];
+      }).filter((color) => !seen.has(color)).length;
+    });
+    // Short operations may have no pixel of their own.
+    assert.ok(missing <= 2, `${missing} at ${width}`);
+    await page.context().close();
+  }
 });
 
 test('w, s, a, d, 0, the wheel and dragging move through the step', async () => {
@@ -257,9 +282,12 @@ test('without scripts a page has its summary, tables and figures', async () => {
   }
 });
 
-test('a page prints: its text comes back from the PDF', async () => {
-  const page = await live(files.run);
-  const text = await printed(page);
+test('a page prints: its text comes back from the PDF, and no sheet is empty or black', async () => {
+  // In the dark, paper stays white.
+  const page = await live(files.run, { colorScheme: 'dark' });
+  const { text, ink } = await printed(page);
+  assert.ok(ink.length >= 4);
+  for (const share of ink) assert.ok(share > 0.002 && share < 0.5, `${ink}`);
   for (const part of ['Where the time goes', 'Critical path', 'Memory over a training step', 'Ranks and streams', 'Reproduce: lockstep run'])
     assert.ok(text.includes(part), part);
   assert.ok(!text.includes('none selected'));

@@ -56,10 +56,14 @@ class TopologyDrawing {
     return fmt::format("{} × {}", figure_.kinds[kind].count, figure_.kinds[kind].name);
   }
 
+  [[nodiscard]] double width_of(std::size_t kind) const {
+    return text_width(text_of(kind), 14) + 28;
+  }
+
   void draw_box(std::size_t kind) {
     const Point middle = middles_[kind];
     const std::string text = text_of(kind);
-    const double wide = text_width(text, 14) + 28;
+    const double wide = width_of(kind);
     svg_.begin("element", text);
     svg_.rect({middle.x - wide / 2, middle.y - kBoxHeight / 2}, {wide, kBoxHeight}, "#ffffff",
               R"(stroke="#222222" stroke-width="1.5" rx="5")");
@@ -78,10 +82,21 @@ class TopologyDrawing {
     Point b = middles_[links.to];
     if (links.from == links.to)
       return {{a.x - 60, a.y + kBoxHeight / 2 + 8}, {a.x + 60, a.y + kBoxHeight / 2 + 8}};
-    if (links.count == 0) return {a, b};
     const double length = std::hypot(b.x - a.x, b.y - a.y);
-    const Point aside{-(b.y - a.y) / length * kSide, (b.x - a.x) / length * kSide};
-    return {{a.x + aside.x, a.y + aside.y}, {b.x + aside.x, b.y + aside.y}};
+    const double side = links.count == 0 ? 0 : kSide;
+    const Point aside{-(b.y - a.y) / length * side, (b.x - a.x) / length * side};
+    const double first = inside(links.from, a, b);
+    const double last = inside(links.to, a, b);
+    return {{a.x + aside.x + first * (b.x - a.x), a.y + aside.y + first * (b.y - a.y)},
+            {b.x + aside.x - last * (b.x - a.x), b.y + aside.y - last * (b.y - a.y)}};
+  }
+
+  /// The share of the way between two boxes that is inside the box of `kind`.
+  [[nodiscard]] double inside(std::size_t kind, Point a, Point b) const {
+    double share = 0.5;
+    if (a.y != b.y) share = std::min(share, kBoxHeight / 2 / std::abs(b.y - a.y));
+    if (a.x != b.x) share = std::min(share, width_of(kind) / 2 / std::abs(b.x - a.x));
+    return share;
   }
 
   void draw_links(const TopologyLinks& links) {

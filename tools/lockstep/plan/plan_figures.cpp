@@ -12,6 +12,7 @@
 #include "tools/figures/heat_figure.hpp"
 #include "tools/figures/scatter_figure.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
+#include "tools/lockstep/run/aligned.hpp"
 
 namespace lockstep::cli {
 
@@ -325,7 +326,7 @@ std::string rejections_figure(const PlanResult& result, const figures::FigureSty
     if (count == 0) return;
     figures::Bar bar{
         std::move(name), {static_cast<double>(count) / static_cast<double>(of.points)}, {}};
-    bar.text = fmt::format("{}", count);
+    bar.text = with_commas(static_cast<double>(count));
     figure.bars.push_back(std::move(bar));
   };
   for (std::size_t rule = 0; rule < kPlanRules; ++rule)

@@ -76,12 +76,20 @@ tr[aria-current] th::before { content: "\25B6  "; }
 .marker { pointer-events: none; }
 dialog { max-width: 40rem; background: var(--ground); color: var(--text); border: 1px solid var(--soft); border-radius: .4rem; }
 dialog kbd { border: 1px solid var(--soft); border-radius: .2rem; padding: 0 .3rem; }
-main > .reader.idle { display: none; }
+.cards ~ .reader.idle { display: none; }
 @media screen and (min-width: 1900px) {
   html { font-size: 22px; }
   body { max-width: 80rem; }
+  .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1rem; }
+  .pair > div { min-width: 0; }
 }
+@page { margin: 12mm; }
 @media print {
+  :root { --ground: #ffffff; --text: #1c1c1c; --soft: #555555; --line: #d4d4d4; --card: #f5f6f8;
+    --link: #0b5cad; color-scheme: light; }
+  .wide { overflow: visible; }
+  table { font-size: 8pt; }
+  th, td { padding-right: .4rem; white-space: normal; }
   .live-only, dialog, .marker { display: none !important; }
   body { max-width: none; padding: 0; font-size: 10pt; }
   nav { display: none; }

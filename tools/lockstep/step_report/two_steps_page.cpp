@@ -226,12 +226,13 @@ class TwoSteps {
   }
 
   [[nodiscard]] std::string figure(const std::string& kind) const {
-    std::string out;
+    std::string out = "<div class=\"pair\">\n";
     for (const auto& [name, step] : {std::pair{"A", &a_}, std::pair{"B", &b_}})
-      out += fmt::format("<h3>{}</h3>\n", name) +
+      out += fmt::format("<div>\n<h3>{}</h3>\n", name) +
              html_figure(run_figure(kind, step->result, {.prefix = kind + name}),
-                         fmt::format("{} of step {}", kind, name));
-    return out;
+                         fmt::format("{} of step {}", kind, name)) +
+             "</div>\n";
+    return out + "</div>\n";
   }
 
   const ReportedStep& a_;

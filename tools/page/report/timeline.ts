@@ -24,6 +24,7 @@ export class Timeline {
   private readonly whole: number; // height of all rows
   private scroll = 0;
   private gutter = 150;
+  private size = 1; // of the page's text, relative to 16 pixels; lengths below are in these units
   private width = 0;
   private height = 0;
   private waiting = false;
@@ -50,16 +51,18 @@ export class Timeline {
   }
 
   resize(): void {
-    const width = this.canvas.clientWidth;
+    this.size = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+    const width = this.canvas.clientWidth / this.size;
     if (width === 0) return;
     this.width = width;
     this.gutter = width < 600 ? 92 : 250;
     this.height = kAxis + Math.min(this.whole, kMostHeight);
     const ratio = window.devicePixelRatio || 1;
-    this.canvas.style.height = `${this.height}px`;
-    this.canvas.width = Math.round(width * ratio);
-    this.canvas.height = Math.round(this.height * ratio);
-    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.canvas.style.height = `${this.height * this.size}px`;
+    const scale = ratio * this.size;
+    this.canvas.width = Math.round(width * scale);
+    this.canvas.height = Math.round(this.height * scale);
+    this.context.setTransform(scale, 0, 0, scale, 0, 0);
     this.draw();
   }
 
@@ -159,6 +162,9 @@ export class Timeline {
     for (let i = 0; i < this.tops.length; ++i) if (at >= this.tops[i]! && at < this.tops[i]! + kRow) return i;
     return -1;
   }
+  private at(event: MouseEvent): { x: number; y: number } {
+    return { x: event.offsetX / this.size, y: event.offsetY / this.size };
+  }
   private wheel(event: WheelEvent): void {
     // Scrolling the page goes on until the timeline is in use.
     if (document.activeElement !== this.canvas && !event.ctrlKey) return;
@@ -169,18 +175,19 @@ export class Timeline {
     } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       this.pan(event.deltaX / this.width);
     } else {
-      this.zoom(Math.exp(event.deltaY / 400), this.timeAt(event.offsetX));
+      this.zoom(Math.exp(event.deltaY / 400), this.timeAt(this.at(event).x));
     }
   }
   private press(event: PointerEvent): void {
     this.canvas.setPointerCapture(event.pointerId);
-    this.drag = { x: event.offsetX, y: event.offsetY, from: this.from, to: this.to, scroll: this.scroll, moved: false };
+    this.drag = { ...this.at(event), from: this.from, to: this.to, scroll: this.scroll, moved: false };
   }
   private move(event: PointerEvent): void {
     const drag = this.drag;
     if (!drag) return;
-    const dx = event.offsetX - drag.x;
-    const dy = event.offsetY - drag.y;
+    const { x, y } = this.at(event);
+    const dx = x - drag.x;
+    const dy = y - drag.y;
     if (!drag.moved && Math.hypot(dx, dy) < 4) return;
     drag.moved = true;
     this.scrollTo(drag.scroll - dy);
@@ -191,10 +198,11 @@ export class Timeline {
     const moved = this.drag?.moved;
     this.drag = undefined;
     if (moved) return;
-    const index = this.rowAt(event.offsetY);
+    const place = this.at(event);
+    const index = this.rowAt(place.y);
     const row = this.step.rows[index];
     if (!row) return this.select(undefined);
-    const at = this.timeAt(event.offsetX);
+    const at = this.timeAt(place.x);
     const near = (3 / (this.width - this.gutter)) * (this.to - this.from);
     const slot = Math.max(0, above(row.start, at + near) - 1);
     const hit = row.start.length > 0 && row.end[slot]! >= at - near;

@@ -127,9 +127,7 @@ TEST_CASE("the command next to a change takes the time that the page says") {
 
 TEST_CASE("a page weighs at most 700 KB without its script, and says what it leaves out") {
   // 460,000 operations of eight ranks. The budget counts SVG, tables and packed data.
-  const auto size = [](const std::string& page) {
-    return page.size() - (page.size() - page.rfind("<script>"));
-  };
+  const auto size = [](const std::string& page) { return page.rfind("<script>"); };
   const std::string page = page_of("lockstep run llama3-70b-dgx-h100 --suggest 0");
   CHECK(size(page) < 700'000);
   const std::string small = reported("llama3-70b-dgx-h100 --suggest 0 --data 500K");
@@ -267,6 +265,9 @@ TEST_CASE("report says what it cannot take") {
   CHECK(contains(error_of("pipeline-1f1b -o x.pdf"), "--output: \"x.pdf\" does not end in .html"));
   CHECK(contains(error_of("pipeline-1f1b pipeline-gpipe --suggest 1 -o x.html"), "--suggest"));
   CHECK(contains(error_of("pipeline-1f1b"), "--output is required"));
+  CHECK(contains(error_of("pipeline-1f1b pipeline-gpipe --data 1M -o x.html"), "--data"));
+  CHECK(
+      contains(error_of("pipeline-1f1b --data some -o x.html"), "--data: expected a size such as"));
 }
 
 }  // namespace lockstep
