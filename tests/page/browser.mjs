@@ -107,10 +107,23 @@ export async function printed(page) {
   return { text, ink };
 }
 
-/** Milliseconds from an action to the second frame after it. */
+/**
+ * What an action takes until the second frame after it: `wall`, milliseconds; `work`, those of the page's
+ * main thread alone, which other programs of the machine disturb less.
+ */
 export async function milliseconds(page, action) {
+  if (!page.metrics) {
+    page.metrics = await page.context().newCDPSession(page);
+    await page.metrics.send('Performance.enable', { timeDomain: 'threadTicks' });
+  }
+  const work = async () => {
+    const { metrics } = await page.metrics.send('Performance.getMetrics');
+    return 1e3 * metrics.find((each) => each.name === 'TaskDuration').value;
+  };
+  const before = await work();
   await page.evaluate(() => (window.began = performance.now()));
   await action();
-  return page.evaluate(
+  const wall = await page.evaluate(
     () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - window.began)))));
+  return { wall, work: (await work()) - before };
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "tools/figures/axis.hpp"
@@ -40,10 +41,10 @@ class TopologyDrawing {
   void place_boxes(double top) {
     middles_.resize(figure_.kinds.size());
     double y = top + kBoxHeight / 2;
-    for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
-      const double step = (width_ - 32) / static_cast<double>(level->second.size());
+    for (const auto& [level, kinds] : levels_) {
+      const double step = (width_ - 32) / static_cast<double>(kinds.size());
       double x = 16 + step / 2;
-      for (const std::size_t kind : level->second) {
+      for (const std::size_t kind : kinds) {
         middles_[kind] = {x, y};
         x += step;
       }
@@ -137,7 +138,7 @@ class TopologyDrawing {
   Svg svg_;
   double width_;
   double foot_ = 0;
-  std::map<int, std::vector<std::size_t>> levels_{};
+  std::map<int, std::vector<std::size_t>, std::greater<>> levels_{};  // the highest first
   std::vector<Point> middles_{};
 };
 
