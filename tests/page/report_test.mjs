@@ -233,6 +233,37 @@ test('? shows the keys, 1 to 5 go to the views, and values of figures are read b
   silent(curves);
 });
 
+test('numbers of a search and of growth are those of JSON', async () => {
+  const plan = await live(files.plan);
+  const { certificate, rows } = json('plan', '--model', 'llama3-8b', '--cluster', 'dgx-h100', '--nodes', '1', '--global-batch', '16', '--seq',
+    '2048', '--vary', 'tp=2,4,8', '--fix', 'pp=1', '--fix', 'cp=1', '--fix', 'overlap=none', '--top', '2');
+  const bars = Object.fromEntries(await plan.$$eval('g.bar', (all) => all.map((bar) => [bar.querySelector('title').textContent,
+    Number([...bar.querySelectorAll('text')].at(-1).textContent.replaceAll(',', ''))])));
+  assert.equal(bars['the same step as another point'], certificate.dropped_by_rule.duplicate);
+  assert.equal(bars['bounded away'], certificate.bounded_away);
+  assert.equal(bars.simulated, certificate.simulated);
+  // Each point once.
+  assert.equal(Object.values(bars).reduce((sum, each) => sum + each, 0), certificate.points);
+  const cells = await plan.$$eval('g.cell', (all) => all.map((cell) => cell.textContent));
+  assert.ok(cells.some((cell) => cell.includes(`${(1e3 * rows[0].step_time_s).toFixed(0)} ms`)), cells.join('|'));
+  silent(plan);
+  const growth = await live(files.complexity);
+  const measured = json('complexity', 'all_reduce', '--algorithms', 'ring,halving_doubling', '--ranks', '2..64', '--measured').rows;
+  const values = new Set(await growth.$$eval('figure:first-of-type g.value > title', (all) => all.map((each) => each.textContent)));
+  for (const row of measured) assert.ok(values.has(`${row.algorithm}: ${row.rounds} at ${row.ranks}`), JSON.stringify(row));
+  silent(growth);
+});
+
+test('a click in the pipeline selects what the stage computes then', async () => {
+  const page = await live(files.run);
+  const slice = page.locator('#pipeline ~ figure g.stage').nth(2).locator('g.slice').nth(5);
+  const title = await slice.locator('title').textContent();
+  await slice.click();
+  const [, microbatch] = title.match(/microbatch (\d+)/);
+  assert.match(await selection(page), new RegExp(`microbatch ${microbatch}, .*stage 2, rank 2, stream compute`));
+  silent(page);
+});
+
 test('everything is reached by Tab alone', async () => {
   const page = await live(files.run);
   const reached = new Set();

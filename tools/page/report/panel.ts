@@ -26,7 +26,7 @@ export function detailsOf(step: Step, place: Place, start: number, end: number, 
     ['part of', `${operation.purpose}, microbatch ${rank.role.microbatch[place.operation]}, block ${rank.role.position[place.operation]}`],
     ['on', `${rank.name}, stream ${step.packed.streams[rank.role.stream[place.operation]!]}`],
     ['time', `${timeText(end - start, 6)}, from ${timeText(start, 9)} to ${timeText(end, 9)}`],
-    ['critical path', onPath > 0 ? `yes, operation ${onPath} of ${step.packed.path.rank.length} on it` : 'no: a change of its time alone does not change the step'],
+    ['critical path', onPath > 0 ? `yes, operation ${onPath} of ${step.packed.path.rank.length} on it${step.note ? ' that are shown' : ''}` : 'no: a change of its time alone does not change the step'],
   ];
   if (route)
     out.push(['links', route.links.length > 0 ? `${route.links.join(', ')} (peer: rank ${route.peer})` : `none that is modeled (peer: rank ${route.peer})`]);
