@@ -265,7 +265,7 @@ void refuse_zero_bytes(std::string_view text, Problems& problems) {
   if (zero == text.npos) return;
   TextCursor cursor{text};
   cursor.advance_to(zero);
-  problems.note(cursor.position(), "", "a zero byte: this is no UTF-8 text");
+  problems.note(cursor.position(), "", "a zero byte: this is not a UTF-8 text");
   problems.throw_if_any();
 }
 

@@ -60,7 +60,7 @@ struct PlainWords {
 };
 
 constexpr std::array kPlainWords = {
-    PlainWords{"ill-formed UTF-8", Shows::kAtByte, "this byte is no valid UTF-8"},
+    PlainWords{"ill-formed UTF-8", Shows::kAtByte, "this byte is not valid UTF-8"},
     PlainWords{"missing closing quote", Shows::kAtToken, "this string has no closing quote"},
     PlainWords{"(LF) must be", Shows::kAtByte,
                "a string ends on the line it begins on; write a line break as \\n"},

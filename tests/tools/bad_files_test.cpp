@@ -145,7 +145,7 @@ TEST_CASE("a rank that cannot be reached is named") {
   std::string text = replaced(kWritten, "[\"b\", \"c\"]", "[\"b\", \"a\"]");
   text = replaced(text, "[\"c\", \"a\"]", "[\"b\", \"a\"]");
   check_text_refused(text, {"7:7: error: /graph/vertices/2: \"c\" cannot be reached from \"a\" "
-                            "through vertices that forward"});
+                            "through vertices that forward (GPUs do with \"forwards\": true)"});
 }
 
 TEST_CASE("all problems of a file are reported at once, whatever the command") {
@@ -182,8 +182,8 @@ TEST_CASE("what is no JSON text is refused where it ceases to be one") {
                      {"1:14: error: JSON has no comma before a closing \"}\""});
   check_text_refused("{\"name\": \"x\"",
                      {"1:13: error: expected \",\" or \"}\", got the end of the file"});
-  check_text_refused("{\"name\": \"\xff\"}", {"1:11: error: this byte is no valid UTF-8"});
-  check_text_refused(std::string(1, '\0'), {"1:1: error: a zero byte: this is no UTF-8 text"});
+  check_text_refused("{\"name\": \"\xff\"}", {"1:11: error: this byte is not valid UTF-8"});
+  check_text_refused(std::string(1, '\0'), {"1:1: error: a zero byte: this is not a UTF-8 text"});
 }
 
 TEST_CASE("a file that is too deep or too large is refused") {

@@ -5,6 +5,7 @@
 #include <boost/graph/graphviz.hpp>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 namespace lockstep {
 namespace {
@@ -30,7 +31,7 @@ struct LinkText {
 using TextGraph =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, NodeText, LinkText>;
 
-TextGraph to_text(const Cluster& cluster) {
+TextGraph to_text(const Cluster& cluster, std::string_view gpu_links) {
   TextGraph graph;
   for (VertexId v = 0; v < cluster.vertex_count(); ++v) {
     const Vertex vertex = cluster.vertex(v);
@@ -41,12 +42,13 @@ TextGraph to_text(const Cluster& cluster) {
   for (LinkId id = 0; id < cluster.link_count(); ++id) {
     if (cluster.has_failed(id)) continue;
     const auto [from, to, kind, figures] = cluster.link(id);
-    boost::add_edge(from, to,
-                    LinkText{std::string{to_string(kind)}, to_string(figures.bandwidth),
-                             figures.bandwidth.steps() >> Rate::kFractionBits,
-                             figures.carried().steps() >> Rate::kFractionBits,
-                             figures.latency.seconds(), figures.efficiency},
-                    graph);
+    boost::add_edge(
+        from, to,
+        LinkText{std::string{kind == LinkKind::nvlink ? gpu_links : to_string(kind)},
+                 to_string(figures.bandwidth), figures.bandwidth.steps() >> Rate::kFractionBits,
+                 figures.carried().steps() >> Rate::kFractionBits, figures.latency.seconds(),
+                 figures.efficiency},
+        graph);
   }
   return graph;
 }
@@ -68,15 +70,15 @@ boost::dynamic_properties properties_of(TextGraph& graph) {
 
 }  // namespace
 
-void write_dot(const Cluster& cluster, std::ostream& out) {
-  TextGraph graph = to_text(cluster);
+void write_dot(const Cluster& cluster, std::ostream& out, std::string_view gpu_links) {
+  TextGraph graph = to_text(cluster, gpu_links);
   boost::dynamic_properties properties = properties_of(graph);
   properties.property("node_id", boost::get(&NodeText::id, graph));
   boost::write_graphviz_dp(out, graph, properties);
 }
 
-void write_graphml(const Cluster& cluster, std::ostream& out) {
-  TextGraph graph = to_text(cluster);
+void write_graphml(const Cluster& cluster, std::ostream& out, std::string_view gpu_links) {
+  TextGraph graph = to_text(cluster, gpu_links);
   boost::write_graphml(out, graph, properties_of(graph), true);
 }
 

@@ -18,6 +18,35 @@ std::string to_text(const Shape& shape) {
   return text;
 }
 
+/// The most even sides with that product, in ascending order; empty if one of them would be 1.
+Shape even_sides(std::int64_t ranks, std::size_t dimensions) {
+  Shape sides;
+  for (std::size_t left = dimensions; left > 1; --left) {
+    std::int64_t side = 1;
+    const auto fits = [left](std::int64_t of, std::int64_t total) {  // of^left <= total
+      std::int64_t power = 1;
+      for (std::size_t i = 0; i < left; ++i) power *= of;
+      return power <= total;
+    };
+    for (std::int64_t each = 2; fits(each, ranks); ++each)
+      if (ranks % each == 0) side = each;
+    sides.push_back(side);
+    ranks /= side;
+  }
+  sides.push_back(ranks);
+  return sides.front() == 1 ? Shape{} : sides;
+}
+
+/// How the wanted size is made: "; --set topology.shape=[8,8] gives 64".
+std::string shape_for(int ranks, std::size_t dimensions) {
+  std::string text;
+  for (const auto side : even_sides(ranks, dimensions))
+    text += (text.empty() ? "" : ",") + std::to_string(side);
+  if (text.empty()) return "; topology.shape determines its size";
+  return "; --set topology.shape=[" + text + "] gives " + std::to_string(ranks) +
+         " (in a scenario cluster.topology.shape)";
+}
+
 int size_of(const Shape& shape, std::size_t dimensions, int ranks) {
   if (shape.size() != dimensions) {
     throw BuildError("shape", "expected " + std::to_string(dimensions) + " sides, got " +
@@ -32,7 +61,8 @@ int size_of(const Shape& shape, std::size_t dimensions, int ranks) {
   }
   if (ranks != 0 && ranks != product) {
     throw BuildError("ranks", "a torus of shape " + to_text(shape) + " has " +
-                                  std::to_string(product) + " ranks, got " + std::to_string(ranks));
+                                  std::to_string(product) + " ranks, got " + std::to_string(ranks) +
+                                  shape_for(ranks, dimensions));
   }
   return static_cast<int>(product);
 }

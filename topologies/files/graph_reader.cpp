@@ -81,7 +81,9 @@ void read_cable(GraphFile& file, const ValueReader& value) {
     std::vector<std::optional<VertexId>> ends;
     const ValueReader between = in.required("between");
     between.array([&](const ValueReader& end) { ends.push_back(read_end(file, end)); }, 2, 2);
-    const auto kind = parse_link_kind(in.one_of("kind", "kind of cable", names_of(kLinkKindNames)));
+    std::vector<std::string_view> kinds = names_of(kLinkKindNames);
+    kinds.emplace_back("xgmi");
+    const auto kind = parse_link_kind(in.one_of("kind", "kind of cable", kinds));
     const LinkFigures figures = read_link(in);
     if (ends.size() != 2 || !ends[0] || !ends[1]) return;
     if (*ends[0] == *ends[1]) {
@@ -124,7 +126,7 @@ void check_reach(const GraphFile& file, const Cluster& cluster) {
       const VertexId vertex = cluster.vertex_of(to);
       file.places[vertex].note(in_quotes(cluster.vertex_name(vertex)) + " cannot be reached from " +
                                in_quotes(cluster.vertex_name(cluster.vertex_of(from))) +
-                               " through vertices that forward");
+                               " through vertices that forward (GPUs do with \"forwards\": true)");
     }
   }
 }

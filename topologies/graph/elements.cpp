@@ -19,6 +19,7 @@ std::optional<VertexKind> parse_vertex_kind(std::string_view text) {
 }
 
 std::optional<LinkKind> parse_link_kind(std::string_view text) {
+  if (text == "xgmi") return LinkKind::nvlink;  // AMD's name of direct links between GPUs
   return parse<LinkKind>(kLinkKindNames, text);
 }
 

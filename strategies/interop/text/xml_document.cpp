@@ -62,7 +62,7 @@ std::string_view words_for(pugi::xml_parse_status status) {
     case pugi::status_end_element_mismatch:
       return "this end belongs to no open element";
     case pugi::status_unrecognized_tag:
-      return "this is no tag";
+      return "this is not a tag";
     default:
       return "malformed XML";
   }
@@ -215,7 +215,7 @@ XmlDocument::XmlDocument(std::string_view text, std::string file)
     : file_{std::move(file)}, buffer_{text} {
   check_size(text, file_);
   if (const auto bad = first_bad_byte(text))
-    refuse(file_, text, *bad, "this byte is no character in UTF-8");
+    refuse(file_, text, *bad, "this byte is not valid UTF-8");
   pugi::xml_document parsed;
   const pugi::xml_parse_result result =
       parsed.load_buffer_inplace(buffer_.data(), buffer_.size(),

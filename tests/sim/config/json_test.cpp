@@ -151,10 +151,10 @@ TEST_CASE("malformed text gets one plain sentence at its place") {
            {"[\"\\x\"]",
             "1:4: error: no such escape; there are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX"},
            {"[\"\\u12\"]", "1:7: error: \\u takes four hexadecimal digits"},
-           {"[\"\xC3\xA9\xFF\"]", "1:4: error: this byte is no valid UTF-8"},
-           {"[\"\xC0\xAF\"]", "1:3: error: this byte is no valid UTF-8"},  // overlong "/"
+           {"[\"\xC3\xA9\xFF\"]", "1:4: error: this byte is not valid UTF-8"},
+           {"[\"\xC0\xAF\"]", "1:3: error: this byte is not valid UTF-8"},  // overlong "/"
            {"\xFF\xFE", "1:1: error: this character cannot stand outside a string"},
-           {std::string_view{"{}\0{}", 5}, "1:3: error: a zero byte: this is no UTF-8 text"}}) {
+           {std::string_view{"{}\0{}", 5}, "1:3: error: a zero byte: this is not a UTF-8 text"}}) {
     CAPTURE(c.text);
     CHECK(error_of(c.text) == one_error(c.error));
   }

@@ -247,7 +247,10 @@ TEST_CASE("nodes and ranks: what can be had, and one sentence on what cannot") {
         "ranks: a hypercube has a power of two of ranks, such as 8 or 16, got 12");
   CHECK(error_of(
             call("torus_2d", {{"shape", std::vector<std::int64_t>{4, 4}}, {"link", plain_link()}}),
-            std::nullopt, ranks(10)) == "ranks: a torus of shape 4x4 has 16 ranks, got 10");
+            std::nullopt, ranks(10)) ==
+        "ranks: a torus of shape 4x4 has 16 ranks, got 10; --set "
+        "topology.shape=[2,5] gives 10 (in a scenario "
+        "cluster.topology.shape)");
   CHECK(error_of(call("ring", {{"link", plain_link()}}), std::nullopt, {{}, 4, 1}) ==
         ": the topology \"ring\" has no room for extra hosts; single GPUs on a fabric (star, "
         "fat_tree, rail_optimised, dragonfly) have");

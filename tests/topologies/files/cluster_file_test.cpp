@@ -134,7 +134,8 @@ TEST_CASE("usable NVLink bandwidth is NCCL's per link times the links") {
 
 TEST_CASE("a size that a cluster cannot have is one error that says what it can have") {
   CHECK(size_error("torus-2d", ranks(10)) ==
-        "c.json:1:1: error: a torus of shape 4x4 has 16 ranks, got 10\n"
+        "c.json:1:1: error: a torus of shape 4x4 has 16 ranks, got 10; --set "
+        "topology.shape=[2,5] gives 10 (in a scenario cluster.topology.shape)\n"
         "1 error; nothing was run");
   CHECK(size_error("hypercube", ranks(12)) ==
         "c.json:14:12: error: /ranks: a hypercube has a power of two of ranks, such as 8 or 16, "
@@ -265,7 +266,7 @@ TEST_CASE("a cluster written out: GPUs that no path joins") {
 })";
   CHECK(error_of(text) ==
         "c.json:7:7: error: /graph/vertices/2: \"c\" cannot be reached from \"a\" through vertices "
-        "that forward\n1 error; nothing was run");
+        "that forward (GPUs do with \"forwards\": true)\n1 error; nothing was run");
   std::string forwarding = text;
   forwarding.replace(forwarding.find("\"b\", \"kind\": \"gpu\""), 18,
                      "\"b\", \"kind\": \"gpu\", \"forwards\": true");

@@ -1,5 +1,8 @@
 #include "tools/app/inputs/cluster_request.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -8,6 +11,7 @@
 
 #include "sim/config/config_error.hpp"
 #include "strategies/scenario/scenario.hpp"
+#include "strategies/scenario/scenario_overlay.hpp"
 #include "tools/app/errors.hpp"
 #include "topologies/failures/reachability.hpp"
 #include "topologies/files/config_names.hpp"
@@ -41,6 +45,7 @@ std::string ClusterRequest::path() const {
   const ConfigNames scenarios{config_folder(), "scenarios"};
   if (const auto id = scenarios.known(cluster)) return scenarios.file_of(*id).string();
   if (const auto id = clusters.meant(cluster)) return clusters.file_of(*id).string();
+  if (const auto id = scenarios.meant(cluster)) return scenarios.file_of(*id).string();
   throw RequestError("cluster", clusters.complaint("cluster", cluster));
 }
 
@@ -182,8 +187,9 @@ bool is_scenario(const JsonDocument& document) {
          find_member(*root, "model") != nullptr;
 }
 
-LoadedCluster cluster_of_scenario(const std::string& file) {
-  Scenario scenario = load_scenario(file, {}, config_folder());
+LoadedCluster cluster_of_scenario(const std::string& file,
+                                  const std::vector<std::string>& overrides) {
+  Scenario scenario = load_scenario(file, overrides, config_folder());
   return {scenario.cluster.name,
           "the cluster of scenario " + scenario.name,
           std::move(scenario.cluster.device),
@@ -200,22 +206,45 @@ Device find_device(const std::string& field, const std::string& id) {
   return load_device(names.file_of(*meant));
 }
 
+namespace {
+
+/// Sizes have options of their own; the scenario's keys for them are not the cluster's.
+void refuse_sizes(const std::vector<std::string>& overrides) {
+  for (const std::string& each : overrides)
+    for (const char* key : {"nodes", "ranks"})
+      if (each.starts_with(std::string{key} + "="))
+        throw RequestError("set " + each, fmt::format("use --{} {}", key, each.substr(6)));
+}
+
+}  // namespace
+
 LoadedCluster ClusterRequest::load(int extra_hosts) const {
   const std::string from = document ? document->file : path();
-  const JsonDocument read = document ? *document : read_json(from);
+  JsonDocument read = document ? *document : read_json(from);
   if (!document && is_scenario(read)) {
     if (nodes || ranks)
       throw RequestError(fields_of({nodes, ranks}),
                          "a scenario determines the size of its cluster");
-    LoadedCluster loaded = cluster_of_scenario(from);
+    LoadedCluster loaded = cluster_of_scenario(from, overrides);
     loaded.link_changes = apply_link_changes({set_links, failed}, policy(), seed, loaded.cluster);
     return loaded;
   }
+  refuse_sizes(overrides);
+  Overlay overlay;
+  for (const std::string& each : overrides) overlay.apply(each, read.root);
   Problems problems(from);
   auto device = read_device_of(read, problems);
   auto file = read_sized(read, {nodes, ranks, extra_hosts}, problems);
-  problems.throw_if_any();
-  LoadedCluster loaded{file->name, file->summary, std::move(*device), std::move(file->cluster), {}};
+  try {
+    problems.throw_if_any();
+  } catch (const ConfigError& error) {
+    throw overlay.attributed(error);
+  }
+  const std::string name = overrides.empty()
+                               ? file->name
+                               : fmt::format("{} with {}", file->name, fmt::join(overrides, ", "));
+  std::string summary = overrides.empty() ? file->summary : "";  // of the unchanged cluster
+  LoadedCluster loaded{name, std::move(summary), std::move(*device), std::move(file->cluster), {}};
   loaded.link_changes = apply_link_changes({set_links, failed}, policy(), seed, loaded.cluster);
   return loaded;
 }

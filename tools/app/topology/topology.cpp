@@ -66,7 +66,7 @@ RouteResult find_route(const RouteRequest& request) {
   out.to = request.to_vertex.empty() ? endpoint_of("to", request.to, cluster)
                                      : endpoint_at("to", request.to_vertex, cluster);
   if (!make_router(cluster, policy, request.cluster.seed)->route(out.from, out.to, out.route))
-    throw Refusal(fmt::format("there is no way from {} to {}", out.from, out.to));
+    throw Refusal(fmt::format("no route from {} to {}", out.from, out.to));
   out.bottleneck = bottleneck(cluster, out.route);
   return out;
 }
@@ -75,11 +75,13 @@ std::string export_topology(const ClusterRequest& request, const std::string& fo
   if (form != "dot" && form != "graphml")
     throw RequestError("format", fmt::format("expected dot or graphml, got \"{}\"", form));
   const LoadedCluster loaded = request.load();
+  const std::string gpu_links =
+      loaded.device.peer_links ? loaded.device.peer_links->kind : "nvlink";
   std::ostringstream text;
   if (form == "dot") {
-    write_dot(loaded.cluster, text);
+    write_dot(loaded.cluster, text, gpu_links);
   } else {
-    write_graphml(loaded.cluster, text);
+    write_graphml(loaded.cluster, text, gpu_links);
   }
   return text.str();
 }

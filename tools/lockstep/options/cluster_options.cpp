@@ -45,6 +45,12 @@ void add_cluster(const Command& command, app::ClusterRequest& request, bool posi
       [&request](auto n) { request.ranks = static_cast<int>(n); },
       "Number of ranks, for clusters of free size");
   command
+      .add_option("--set", request.overrides,
+                  "Override a value of the cluster file, e.g. topology.shape=[8,8] or "
+                  "fabric.link.bandwidth=\"200 Gb/s\"; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
       .add_option("--routes", request.routes,
                   "auto: rail first, else fewest hops, equal paths split; ecmp: one of them by a "
                   "hash; shortest: always the first")

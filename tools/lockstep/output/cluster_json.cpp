@@ -3,11 +3,13 @@
 namespace lockstep::cli {
 
 Json cluster_json(const ClusterRequest& request, const LoadedCluster& loaded) {
-  return {{"file", request.path()},
-          {"name", loaded.name},
-          {"device", loaded.device.id},
-          {"nodes", loaded.cluster.nodes()},
-          {"ranks", loaded.cluster.ranks()}};
+  Json out{{"file", request.path()},
+           {"name", loaded.name},
+           {"device", loaded.device.id},
+           {"nodes", loaded.cluster.nodes()},
+           {"ranks", loaded.cluster.ranks()}};
+  if (!request.overrides.empty()) out["set"] = request.overrides;
+  return out;
 }
 
 }  // namespace lockstep::cli

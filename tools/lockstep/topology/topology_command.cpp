@@ -56,17 +56,24 @@ struct Listing {
   }
 };
 
-void add_counts(Listing& listing, const Census& census) {
+/// "xgmi" for the direct links of AMD's GPUs, which are read and simulated as NVLinks are.
+std::string_view kind_name(LinkKind kind, const Device& device) {
+  if (kind == LinkKind::nvlink && device.peer_links) return device.peer_links->kind;
+  return to_string(kind);
+}
+
+void add_counts(Listing& listing, const Census& census, const Device& device) {
   for (std::size_t i = 0; i < kVertexKindNames.size(); ++i)
     if (census.vertices.at(i) > 0)
       listing.add(fmt::format("{}_vertices", kVertexKindNames.at(i)),
                   fmt::format("{} vertices", kVertexKindNames.at(i)),
                   Cell{static_cast<std::int64_t>(census.vertices.at(i))});
-  for (std::size_t i = 0; i < kLinkKindNames.size(); ++i)
+  for (std::size_t i = 0; i < kLinkKindNames.size(); ++i) {
+    const std::string_view kind = kind_name(static_cast<LinkKind>(i), device);
     if (census.links.at(i) > 0)
-      listing.add(fmt::format("{}_links", kLinkKindNames.at(i)),
-                  fmt::format("{} links (directed)", kLinkKindNames.at(i)),
+      listing.add(fmt::format("{}_links", kind), fmt::format("{} links (directed)", kind),
                   Cell{static_cast<std::int64_t>(census.links.at(i))});
+  }
 }
 
 /// Where nodes differ in size there is no one number.
@@ -114,7 +121,7 @@ Report show(const Options& given) {
   listing.add("nodes", "nodes", Cell{std::int64_t{loaded.cluster.nodes()}});
   add_node_sizes(listing, loaded.cluster);
   listing.add("ranks", "ranks", Cell{std::int64_t{loaded.cluster.ranks()}});
-  add_counts(listing, summary.census);
+  add_counts(listing, summary.census, loaded.device);
   if (summary.failed_links > 0)
     listing.add("failed_links", "failed links (directed)", Cell{summary.failed_links});
   add_bisection(listing, summary.bisection);
@@ -130,13 +137,14 @@ Report show(const Options& given) {
 
 // --- routes
 
-std::vector<Cell> hop_row(const Cluster& cluster, const Hop& hop, bool limits) {
+std::vector<Cell> hop_row(const LoadedCluster& loaded, const Hop& hop, bool limits) {
+  const Cluster& cluster = loaded.cluster;
   const ClusterLink link = cluster.link(hop.link);
   const double share = static_cast<double>(hop.weight) / static_cast<double>(kWeightUnit);
   return {Cell{std::int64_t{hop.link}},
           Cell{cluster.vertex_name(link.from)},
           Cell{cluster.vertex_name(link.to)},
-          Cell{std::string{to_string(link.kind)}},
+          Cell{std::string{kind_name(link.kind, loaded.device)}},
           Cell{link.figures.bandwidth.bytes_per_second()},
           Cell{link.figures.carried().bytes_per_second(), to_string(link.figures.carried())},
           Cell{link.figures.efficiency},
@@ -198,7 +206,7 @@ Report routes(const Options& given) {
   note_host(found.from, cluster, section.notes);
   note_host(found.to, cluster, section.notes);
   for (const Hop& hop : route.hops)
-    section.rows.push_back(hop_row(cluster, hop, limit && limit->link == hop.link));
+    section.rows.push_back(hop_row(loaded, hop, limit && limit->link == hop.link));
   out.sections.push_back(std::move(section));
   return out;
 }

@@ -82,9 +82,10 @@ class Writer {
   }
 
   [[nodiscard]] std::string cable(const MachineCable& cable) const {
-    return fmt::format(R"({{"between": ["{}", "{}"], "kind": "{}", {}}})", id(cable.from),
-                       id(cable.to), to_string(cable.kind),
-                       figures_text(cable.link, rate_text(cable.link.figures.bandwidth)));
+    return fmt::format(
+        R"({{"between": ["{}", "{}"], "kind": "{}", {}}})", id(cable.from), id(cable.to),
+        machine_.xgmi && cable.kind == LinkKind::nvlink ? "xgmi" : to_string(cable.kind),
+        figures_text(cable.link, rate_text(cable.link.figures.bandwidth)));
   }
 
   const Machine& machine_;

@@ -24,7 +24,7 @@ std::string_view words_for(pugi::xml_parse_status status) {
     case pugi::status_end_element_mismatch:
       return "this end belongs to no open element";
     case pugi::status_unrecognized_tag:
-      return "this is no element: expected <NAME ...>";
+      return "not an element: expected <NAME ...>";
     case pugi::status_out_of_memory:
       return "there is not enough memory for this file";
     default:

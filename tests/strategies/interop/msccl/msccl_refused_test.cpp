@@ -78,9 +78,8 @@ TEST_CASE("msccl: text that is no XML") {
         Lines{"f.xml:2:7: the file ends before its elements do"});
   CHECK(refused_text("<algo/>\n<algo/>") == Lines{"f.xml:2:1: a second element outside the first"});
   CHECK(refused_text(std::string{"<algo/>\0", 8}) ==
-        Lines{"f.xml:1:8: this byte is no character in UTF-8"});
-  CHECK(refused_text("<algo name=\"\xff\"/>") ==
-        Lines{"f.xml:1:13: this byte is no character in UTF-8"});
+        Lines{"f.xml:1:8: this byte is not valid UTF-8"});
+  CHECK(refused_text("<algo name=\"\xff\"/>") == Lines{"f.xml:1:13: this byte is not valid UTF-8"});
 }
 
 TEST_CASE("msccl: text and elements that do not belong") {

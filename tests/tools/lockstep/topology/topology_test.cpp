@@ -74,7 +74,7 @@ TEST_CASE("what topology cannot do is refused in words that help") {
   CHECK(refusal_of("lockstep topology", 2) ==
         error + "expected a command: show, routes, export, import; see --help\n");
   CHECK(refusal_of("lockstep topology sho", 2) ==
-        error + "\"sho\" is no argument or command of \"topology\"; did you mean \"show\"?\n");
+        error + "unknown command \"sho\" for \"topology\"; did you mean \"show\"?\n");
   CHECK(refusal_of("lockstep topology routes --cluster star --to 8", 2) ==
         error + "--to: expected a rank from 0 to 7, got 8\n");
   CHECK(contains(refusal_of("lockstep topology routes --cluster star --to x", 2),
@@ -145,6 +145,22 @@ TEST_CASE("a machine that is imported is a cluster that runs") {
   const CommandResult partial = run_command(from + "cloud-partial.xml --output " + file.path());
   CHECK(partial.status == 0);
   CHECK(contains(partial.err, "lockstep: note: no NVLink in file: "));
+}
+
+TEST_CASE("AMD's links between GPUs are called xGMI by every command") {
+  const TemporaryFile file("");
+  const std::string import = "lockstep topology import tests/data/topology_import/mi300x.xml";
+  REQUIRE(run_command(import + " --output " + file.path()).status == 0);
+  CHECK(contains(text_of(file.path()), R"("kind": "xgmi")"));
+  CHECK_FALSE(contains(text_of(file.path()), R"("kind": "nvlink")"));
+  CHECK(contains(output_of("lockstep topology show " + file.path()), "xgmi links (directed)"));
+  CHECK(rows_of("lockstep topology routes " + file.path())[0]["kind"] == "xgmi");
+  for (const char* form : {"dot", "graphml"}) {
+    const std::string graph =
+        output_of("lockstep topology export " + file.path() + " --format " + form);
+    CHECK(contains(graph, "xgmi"));
+    CHECK_FALSE(contains(graph, "nvlink"));
+  }
 }
 
 TEST_CASE("what an import leaves out is reported on stderr") {
