@@ -93,22 +93,24 @@ class LayoutCheck {
     const Int128 others = product() / parallel_.dp;
     note("dp", "dp * pp * cp * tp = {} * {} * {} * {} = {}, but the cluster has {} GPUs{}",
          parallel_.dp, parallel_.pp, parallel_.cp, parallel_.tp, product(), ranks_,
-         others <= ranks_ && ranks_ % others == 0
-             ? fmt::format("; dp = {} would fill it", ranks_ / others)
-             : admissible());
+         others <= ranks_ && ranks_ % others == 0 ? filled_by(static_cast<int>(ranks_ / others))
+                                                  : admissible_degrees(parallel_, ranks_));
   }
 
-  /// The values of each other degree for which some dp fills the cluster; empty if there are none.
-  [[nodiscard]] std::string admissible() const {
-    std::string out;
-    for (const auto& [name, degree] :
-         {std::pair{"cp", std::int64_t{parallel_.cp}}, std::pair{"tp", std::int64_t{parallel_.tp}},
-          std::pair{"pp", std::int64_t{parallel_.pp}}}) {
-      const Int128 rest = product() / parallel_.dp / degree;
-      if (degree == 1 || rest > ranks_ || ranks_ % rest != 0) continue;
-      out += fmt::format("{} {} may be {}", out.empty() ? ";" : ", or", name,
-                         fmt::join(divisors(ranks_ / static_cast<std::int64_t>(rest)), ", "));
-    }
+  /// The dp that fills the cluster as overrides to paste; with a batch of as many microbatches per
+  /// replica as now, where the present batch cannot be divided among so many replicas.
+  [[nodiscard]] std::string filled_by(int dp) const {
+    std::string out = fmt::format("; dp = {} would fill it: --set parallel.dp={}", dp, dp);
+    ParallelConfig with = parallel_;
+    with.dp = dp;
+    const auto possible = [this, &with] {
+      return layout_problems(model_, with, ranks_, gpus_per_node_).empty();
+    };
+    if (possible()) return out;
+    const std::int64_t together = std::int64_t{parallel_.micro_batch} * parallel_.dp;
+    if (parallel_.global_batch % together != 0) return out;
+    with.global_batch = parallel_.global_batch / parallel_.dp * dp;
+    if (possible()) out += fmt::format(" --set parallel.global_batch={}", with.global_batch);
     return out;
   }
 
@@ -158,7 +160,7 @@ class LayoutCheck {
     } else if (parallel_.global_batch % (parallel_.micro_batch * parallel_.dp) == 0) {
       if (const auto problem = pipeline_problem(parallel_.schedule, parallel_.pp, parallel_.vpp,
                                                 static_cast<int>(parallel_.microbatches()))) {
-        note("schedule", "{}", *problem);
+        note("schedule", "{}{}", *problem, batch_for_schedule());
       }
     }
     if (!parallel_.stages.empty()) {
@@ -168,12 +170,35 @@ class LayoutCheck {
     const std::int64_t edges = parallel_.short_edges ? 2 : 0;
     const bool fits = (layers() + edges) % chunks == 0 && (layers() + edges) / chunks >= 1;
     if (fits || chunks == 1) return;
+    const bool short_edges_fit = edges == 0 && chunks > 1 && (layers() + 2) % chunks == 0;
     note("pp",
-         "{} layers{} cannot be cut into pp * vpp = {} * {} equal parts; give `stages` (layers of "
-         "every part), {}or a pp * vpp that divides {}",
+         "{} layers{} cannot be cut into pp * vpp = {} * {} equal parts; {}give `stages` (layers "
+         "of every part{}), or a pp * vpp that divides {}",
          layers(), parallel_.short_edges ? ", one less in the first and the last part," : "",
-         parallel_.pp, parallel_.vpp, parallel_.short_edges ? "" : "short_edges, ",
-         layers() + edges);
+         parallel_.pp, parallel_.vpp, short_edges_fit ? "set short_edges = true, " : "",
+         even_stages(chunks), layers() + edges);
+  }
+
+  /// As an override to paste, the first parts one layer longer; empty if there are too many parts.
+  [[nodiscard]] std::string even_stages(std::int64_t chunks) const {
+    constexpr std::int64_t kMostWritten = 64;
+    if (chunks > kMostWritten || chunks > layers()) return {};
+    std::vector<std::int64_t> stages;
+    for (std::int64_t i = 0; i < chunks; ++i)
+      stages.push_back(layers() / chunks + (i < layers() % chunks ? 1 : 0));
+    return fmt::format(": --set parallel.stages={}", fmt::join(stages, ","));
+  }
+
+  /// The smallest larger batch whose microbatches the schedule takes, as an override to paste;
+  /// empty if it is not a matter of their number.
+  [[nodiscard]] std::string batch_for_schedule() const {
+    const std::int64_t now = parallel_.microbatches();
+    for (std::int64_t count = now + 1; count <= now + 2 * std::int64_t{parallel_.pp}; ++count)
+      if (!pipeline_problem(parallel_.schedule, parallel_.pp, parallel_.vpp,
+                            static_cast<int>(count)))
+        return fmt::format(": --set parallel.global_batch={}",
+                           count * parallel_.micro_batch * parallel_.dp);
+    return {};
   }
 
   void check_stages(std::int64_t chunks) {
@@ -202,7 +227,7 @@ class LayoutCheck {
       note("exchange", "{} is for data parallelism alone: tp, pp, cp and ep must be 1", name);
     }
     if (parallel_.zero > 0)
-      note("zero", "zero = {} goes with all_reduce, not with {}", parallel_.zero, name);
+      note("zero", "zero = {} requires exchange all_reduce, not {}", parallel_.zero, name);
     if (parallel_.state.offload && parallel_.exchange != GradientExchange::parameter_averaging) {
       note("state.offload", "{} has no offloaded optimizer", name);
     }
@@ -349,6 +374,20 @@ class LayoutCheck {
 };
 
 }  // namespace
+
+std::string admissible_degrees(const ParallelConfig& parallel, int ranks) {
+  const Int128 product = Int128{parallel.pp} * parallel.cp * parallel.tp;
+  std::string out;
+  for (const auto& [name, degree] :
+       {std::pair{"cp", std::int64_t{parallel.cp}}, std::pair{"tp", std::int64_t{parallel.tp}},
+        std::pair{"pp", std::int64_t{parallel.pp}}}) {
+    const Int128 rest = product / degree;
+    if (degree == 1 || rest > ranks || ranks % rest != 0) continue;
+    out += fmt::format("{} {} may be {}", out.empty() ? ";" : ", or", name,
+                       fmt::join(divisors(ranks / static_cast<std::int64_t>(rest)), ", "));
+  }
+  return out;
+}
 
 std::vector<LayoutProblem> layout_problems(const ModelConfig& model, const ParallelConfig& parallel,
                                            int cluster_ranks, int gpus_per_node) {

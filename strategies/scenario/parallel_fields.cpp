@@ -379,7 +379,7 @@ const std::vector<ParallelField>& parallel_fields() {
           .without_effect([](const Config& of) -> Text {
             const bool used = of.cp > 1 && of.cp_kind == ContextKind::both;
             if (of.ulysses == 0 || used) return {};
-            return text("ulysses = {} goes with cp_kind 2d and cp above 1", of.ulysses);
+            return text("ulysses = {} requires cp_kind 2d and cp above 1", of.ulysses);
           }),
       flag("zigzag", &Config::zigzag,
            "Ring attention: zigzag split that balances causal attention (default: true)"),
@@ -392,14 +392,14 @@ const std::vector<ParallelField>& parallel_fields() {
       count("servers", &Config::servers, 1, kMostDegree, "Number of parameter servers (default: 1)")
           .impossible([](const Config& of) -> Text {
             if (of.servers <= 1 || of.exchange == GradientExchange::parameter_server) return {};
-            return text("servers = {} goes with exchange parameter_server alone", of.servers);
+            return text("servers = {} requires exchange parameter_server", of.servers);
           }),
       count("average_every", &Config::average_every, 1, 1'000'000,
             "Steps between averages of the parameters (default: 1)")
           .impossible([](const Config& of) -> Text {
             const bool averages = of.exchange == GradientExchange::parameter_averaging;
             if (of.average_every <= 1 || averages) return {};
-            return text("average_every = {} goes with exchange parameter_averaging alone",
+            return text("average_every = {} requires exchange parameter_averaging",
                         of.average_every);
           }),
       bucket_field(),

@@ -66,15 +66,36 @@ ConfigError placed(const ConfigError& error, const ValueReader& at, const NamedC
   return {std::move(problems), error.total()};
 }
 
+bool reads_well(const JsonDocument& document) {
+  try {
+    (void)read_cluster(document);
+    return true;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
+/// A size that a cluster cannot have, placed at the scenario's key of it.
+ConfigError placed_at_size(const ConfigError& error, const ValueReader& at,
+                           const ClusterSize& size) {
+  const char* key = size.ranks ? "ranks" : "nodes";
+  const JsonObject* members = at.value()->get_if<JsonObject>();
+  const JsonValue* value = members == nullptr ? nullptr : find_member(*members, key);
+  if (value == nullptr) return error;
+  return ConfigError{Problem{at.problems().file(), value->at, at.pointer() + "/" + key,
+                             error.problems().front().message}};
+}
+
 /// The cluster's file with what the scenario overrides.
 ClusterFile load_named(const ValueReader& at, const NamedCluster& named, const ClusterSize& size) {
-  if (named.overrides.empty()) return load_cluster(*named.path, size);
   JsonDocument document = read_json(*named.path);
   for (const JsonMember& member : named.overrides)
     merge(document.root, json_object({{member.key, member.value}}));
   try {
     return read_cluster(document, size);
   } catch (const ConfigError& error) {
+    const bool sized = (size.nodes || size.ranks) && size.extra_hosts == 0;
+    if (sized && reads_well(document)) throw placed_at_size(error, at, size);
     throw placed(error, at, named);
   }
 }

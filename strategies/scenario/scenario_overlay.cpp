@@ -217,7 +217,8 @@ ConfigError Overlay::attributed(const ConfigError& error) const {
   for (Problem& problem : problems) {
     std::string place = override_of(problem.pointer);
     // Of the factors of a product the changed one is at fault.
-    if (place.empty() && problem.message.starts_with("dp * pp * cp * tp = "))
+    if (place.empty() && (problem.message.starts_with("dp * pp * cp * tp = ") ||
+                          problem.message.starts_with("tp * pp * cp = ")))
       for (const char* factor : {"/parallel/tp", "/parallel/pp", "/parallel/cp", "/cluster/nodes",
                                  "/cluster/ranks", "/cluster/gpus"})
         if (place.empty()) place = override_of(factor);

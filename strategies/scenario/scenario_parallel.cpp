@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/json_values.hpp"
+#include "strategies/scenario/layout_problems.hpp"
 #include "strategies/scenario/parallel_fields.hpp"
 
 namespace lockstep {
@@ -15,8 +16,9 @@ int left_for_dp(ObjectReader& in, const ParallelConfig& parallel, int cluster_ra
   if (others <= cluster_ranks && cluster_ranks % others == 0) {
     return static_cast<int>(cluster_ranks / others);
   }
-  in.note(fmt::format("tp * pp * cp = {} * {} * {} = {} does not divide the cluster's {} ranks",
-                      parallel.tp, parallel.pp, parallel.cp, others, cluster_ranks));
+  in.note(fmt::format("tp * pp * cp = {} * {} * {} = {} does not divide the cluster's {} ranks{}",
+                      parallel.tp, parallel.pp, parallel.cp, others, cluster_ranks,
+                      admissible_degrees(parallel, cluster_ranks)));
   return 1;
 }
 

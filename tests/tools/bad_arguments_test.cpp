@@ -40,18 +40,15 @@ TEST_CASE("a mistyped or missing word of the command is named") {
       {{"",
         "expected a command: collective, topology, explain, complexity, schedule, replay, run, "
         "compare, report, trace, sweep, plan, merge, query, calibrate, teach, list, validate, "
-        "verify, "
-        "completion, man, help; see --help"},
+        "verify, completion, man, help; see --help"},
        {"teach", "teach: expected one of --output FOLDER, --serve and --ask REQUEST"},
        {"teach --serve -o lectures", "expected one of --output FOLDER, --serve and --ask REQUEST"},
        {"teach -o lectures --port 80", "--port: needs --serve"},
        {"teach --serve --port 70000", "expected a whole number from 0 to 65535"},
        {"teach --ask '{}'", "request:1:1: error: missing \"do\""},
-       {"colective",
-        R"("colective" is no argument or command of "lockstep"; did you mean "collective"?)"},
-       {"--verson", R"("--verson" is no option of "lockstep"; did you mean "--version"?)"},
-       {"frobnicate",
-        R"("frobnicate" is no argument or command of "lockstep"; --help lists the commands)"},
+       {"colective", R"(unknown command "colective" for "lockstep"; did you mean "collective"?)"},
+       {"--verson", R"(unknown option --verson for "lockstep"; did you mean "--version"?)"},
+       {"frobnicate", R"(unknown command "frobnicate" for "lockstep"; --help lists the commands)"},
        {"collective", "expected a collective, such as all_reduce, or --schedule"},
        {"topology show",
         "expected a cluster: cluster file, such as configs/clusters/dgx-h100.json, or the name of "
@@ -74,11 +71,11 @@ TEST_CASE("a mistyped option is named, and the nearest one with it") {
   check_all_refused(
       kStar,
       {{"--algoritm ring",
-        R"("--algoritm" is no option of "collective"; did you mean "--algorithm"?)"},
+        R"(unknown option --algoritm for "collective"; did you mean "--algorithm"?)"},
        {"--algoritm=ring",
-        R"("--algoritm" is no option of "collective"; did you mean "--algorithm"?)"},
-       {"extra", R"("extra" is no argument or command of "collective"; --help lists the options)"},
-       {"-z", R"("-z" is no option of "collective"; --help lists the options)"},
+        R"(unknown option --algoritm for "collective"; did you mean "--algorithm"?)"},
+       {"extra", R"(unexpected argument "extra" for "collective"; --help lists the options)"},
+       {"-z", R"(unknown option -z for "collective"; --help lists the options)"},
        {"--ranks", "--ranks: a value is missing after it"},
        {"--ranks 4 --ranks 8", "--ranks: given more than once"},
        {"--check=maybe", R"(--check: expected no value, got "maybe")"}});
@@ -125,7 +122,7 @@ TEST_CASE("a size that is none is refused") {
               {"-i x", "-i: " + kSize + "\"x\""},
               {"-b 64M -e 1M", "-e: 1M is below -b 64M"},
               {"-b 64M", "-e: the default of 32M is below -b 64M"},
-              {"-b 0 -f 2", "-b: 0 times any factor stays 0; begin with a size above 0, or use -i"},
+              {"-b 0 -f 2", "-b: a size of 0 cannot grow by a factor; begin above 0, or use -i"},
               {"-f 1", R"(-f: expected a whole number from 2 to 1048576, got "1")"},
               {"-f x", R"(-f: expected a whole number from 2 to 1048576, got "x")"},
               {"--size 8 -b 4", "--size names every size: leave out -b, -e, -f and -i"},

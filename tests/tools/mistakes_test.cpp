@@ -27,13 +27,13 @@ void check_refused(const std::vector<Mistake>& mistakes) {
 
 TEST_CASE("an option of other tools is refused with the way to say it") {
   check_refused(
-      {{"run llama3-70b --tp 4", R"("--tp" is no option of "run"; use --set parallel.tp=4)"},
+      {{"run llama3-70b --tp 4", R"(unknown option --tp for "run"; use --set parallel.tp=4)"},
        {"run llama3-70b --pp=8", "; use --set parallel.pp=8\n"},
        {"run llama3-70b --zero", "; use --set parallel.zero=STAGE\n"},
        {"run llama3-70b --cluster dgx-a100", "; use --set cluster=dgx-a100\n"},
        {"run llama3-70b --nodes 4", "; use --set cluster.nodes=4\n"},
        {"run llama3-70b --gpu h200", "; use --set cluster.gpu=h200\n"},
-       {"run llama3-70b --json", R"("--json" is no option of "run"; use --format json)"},
+       {"run llama3-70b --json", R"(unknown option --json for "run"; use --format json)"},
        {"collective all_reduce --cluster star --csv", "; use --format csv\n"},
        {"list devices --markdown", "; use --format md\n"}});
 }
@@ -44,12 +44,20 @@ TEST_CASE("an override is refused where it was written, with the values that it 
       {{run + "'parallel.overlap=[dp]'",
         "--set parallel.overlap=[dp]: error: /parallel/overlap/0: \"dp\" is two kinds of traffic: "
         "write \"dp_gradients\", \"dp_parameters\" or both"},
-       // 64 GPUs with dp 2, tp 4 and pp 4: 64 / 32 = 2 is left for cp, whose divisors with
-       // another dp are those of 64 / 16 = 4.
+       // 64 GPUs with tp 4 and pp 4: cp and dp share 64 / 16 = 4.
        {run + "parallel.cp=3",
-        "--set parallel.cp=3: error: /parallel/dp: dp * pp * cp * tp = 2 * 4 * 3 * 4 = 96, but the "
-        "cluster has 64 GPUs; cp may be 1, 2, 4\n"},
-       {run + "cluster.nodes=7", "--set cluster.nodes=7: error: /parallel/dp: dp * pp * cp * tp"},
+        "--set parallel.cp=3: error: /parallel: tp * pp * cp = 4 * 4 * 3 = 48 does not divide the "
+        "cluster's 64 ranks; cp may be 1, 2, 4\n"},
+       // 56 GPUs with cp 2 and pp 4: 7 for tp and dp; with tp 4 and pp 4 nothing whole for cp.
+       {run + "cluster.nodes=7",
+        "--set cluster.nodes=7: error: /parallel: tp * pp * cp = 4 * 4 * 2 = 32 does not divide "
+        "the cluster's 56 ranks; tp may be 1, 7, or pp may be 1, 7\n"},
+       // A batch of 512 = 4 * 128 is one microbatch of each of 128 replicas; of 256 it is 1024.
+       // 4096 GPUs are 128 replicas, one sequence each: 4 microbatches each are a batch of 512.
+       {run + "cluster.nodes=512", "of 4 stages 4, not 1: --set parallel.global_batch=512\n"},
+       {"run gpt-moe --set cluster.nodes=32",
+        "cluster has 256 GPUs; dp = 256 would fill it: --set parallel.dp=256 --set "
+        "parallel.global_batch=1024\n"},
        {run + "model.sequence=8192",
         "--set model.sequence=8192: error: /model/sequence: unknown key \"sequence\"; did you mean "
         "\"seq\"?"},
@@ -98,6 +106,135 @@ TEST_CASE("problems of a search are placed at the option that was written") {
         "--vary parallel.foo=1: error: /parallel/foo: unknown key"}});
 }
 
+TEST_CASE("a search without a cluster is answered with those that have the GPU") {
+  check_refused(
+      {{"plan --model llama3-70b --gpu h100 --gpus 512",
+        "--cluster: expected a cluster: a file or the name of a shipped one; with h100-sxm5-80gb: "
+        "--cluster dgx-h100"},
+       {"plan --model llama3-70b --gpu mi300x --gpus 512",
+        R"(none of these has mi300x-192gb: plan a scenario with "cluster": {"gpu": "mi300x-192gb", "gpus": 512})"},
+       {"plan --model llama3-70b --gpus 512", "; `lockstep list clusters` lists them"}});
+}
+
+TEST_CASE("explain answers the name of a pipeline with what draws it") {
+  check_refused(
+      {{"explain pipeline-zb", "lockstep run pipeline-zb --plot pipeline=pipeline-zb.svg"},
+       {"explain interleaved", "lockstep run pipeline-interleaved --plot pipeline="},
+       {"explain pipeline", "lockstep run pipeline-1f1b --plot pipeline=1f1b.svg"}});
+  CHECK(contains(output_of("lockstep help pipeline"), "--plot pipeline=FILE.svg"));
+}
+
+TEST_CASE("help explains algorithms by the registry, and verify names its command") {
+  const std::string ring = output_of("lockstep help ring");
+  CHECK(contains(ring, "Algorithm of all_reduce"));
+  CHECK(contains(ring, "lockstep explain all_reduce --algorithm ring"));
+  CHECK(rows_of("lockstep help ring")[0]["topic"] == "algorithm");
+  check_refused(
+      {{"verify all_reduce --algorithm ring", "use `lockstep verify collective all_reduce`"},
+       {"sweep llama3-70b --plot x.svg", "use `lockstep plan --plot front=FILE.svg`"},
+       {"explain all_reduce --plot x.svg", "use `lockstep collective --plot FILE.svg`"}});
+}
+
+TEST_CASE("what users of other tools type is answered with its way here") {
+  const std::string search = "plan --model llama3-8b --cluster dgx-h100 --global-batch 64 ";
+  check_refused(
+      {{"collective all_reduce --algo ring", "did you mean \"--algorithm\"?"},
+       {"collective all_reduce --op avg",
+        "unknown option --op for \"collective\"; every reduction "
+        "takes the time of a sum"},
+       {"collective all_reduce --iters 20", "a simulation is deterministic, and runs once"},
+       {"collective all_reduce -g 16", "use --ranks 16"},
+       {"collective all_reduce --algorithm tree",
+        "nearest: binomial_tree, binary_tree, double_binary_tree\n"},
+       {"explain ring", "it is an algorithm: all_reduce --algorithm ring\n"},
+       {"run dgx-h100",
+        "\"dgx-h100\" is a cluster: `lockstep plan --model NAME --cluster dgx-h100`"},
+       {"run llama3-70b --set cluster.ranks=500",
+        "--set cluster.ranks=500: error: /cluster/ranks: a node has 8 GPUs: expected 1 to 8, or a "
+        "multiple such as 496 or 504, got 500\n"},
+       {search + "--gpus 12", "--gpus: error: /cluster/ranks: a node has 8 GPUs"},
+       {search + "--gpus 512,1024", "several are an axis: --vary cluster.ranks=512,1024\n"},
+       {search + "--gpu h100,b200", "several are an axis: --vary cluster.gpu=h100,b200\n"},
+       {search + "--nodes 2 --vary tpp=1,2", "unknown key \"tpp\"; did you mean \"tp\"?"},
+       {search + "--nodes 2 --objective cost", "did you mean \"usd\"?"},
+       {search + "--nodes 2 --nic 200G", "use --set 'cluster.fabric.link.bandwidth="},
+       {"topology export dgx-h100 --as graphml", "use --format graphml\n"},
+       {"report", "expected a scenario: scenario file, name of a shipped one"}});
+}
+
+TEST_CASE("a range of sizes is answered with the options of nccl-tests") {
+  const std::string ring = "collective all_reduce --cluster star --algorithm ring --size ";
+  check_refused({{ring + "1K..1G", "got \"1K..1G\"; a range is -b 1K -e 1G -f 2\n"},
+                 {ring + "1K-1G", "; a range is -b 1K -e 1G -f 2\n"},
+                 {ring + "1K..x", "got \"1K..x\"\n"}});
+}
+
+TEST_CASE("explain says how a pipelined algorithm is shown with fewer chunks") {
+  const std::string tree = "lockstep explain all_reduce --ranks 8 --algorithm double_binary_tree";
+  CHECK(contains(output_of(tree), "--algorithm double_binary_tree:chunks=2 shows its pattern"));
+  CHECK_FALSE(contains(output_of(tree + ":chunks=2"), "shows its pattern"));
+}
+
+TEST_CASE("layers that do not divide are answered with stages to paste") {
+  // 80 = 24 * 3 + 8: eight parts of four layers, sixteen of three.
+  const std::string out = run_command(
+                              "lockstep run llama3-70b --set parallel.pp=8 --set "
+                              "parallel.vpp=3 --set parallel.cp=1")
+                              .err;
+  CHECK(contains(out,
+                 "80 layers cannot be cut into pp * vpp = 8 * 3 equal parts; give `stages` "
+                 "(layers of every part: --set parallel.stages=4,4,4,4,4,4,4,4,3,3,3,3,3,3,3,"
+                 "3,3,3,3,3,3,3,3,3), or a pp * vpp that divides 80"));
+  const std::string edges = run_command(
+                                "lockstep run llama3-405b --suggest 0 --set "
+                                "parallel.short_edges=false")
+                                .err;
+  CHECK(contains(edges, "set short_edges = true, give `stages`"));  // 126 + 2 = 4 * 32
+}
+
+TEST_CASE("GPUs on the switch links of others are a warning") {
+  // 18 NVLinks of 25 GB/s instead of 18 of 50 GB/s; an H200 has those of an H100.
+  const std::string run = "lockstep run llama3-70b --suggest 0 --set cluster.gpu=";
+  CHECK(contains(output_of(run + "b200"),
+                 "warning: b200-sxm-180gb is on the GPU links of dgx-h100, 450 GB/s each way "
+                 "instead of its own 900 GB/s; cluster = {\"gpu\": \"b200-sxm-180gb\", \"gpus\": "
+                 "64}"));
+  CHECK_FALSE(contains(output_of(run + "h200"), "warning"));
+}
+
+TEST_CASE("a torus says which override gives it another size, and takes it") {
+  const std::string torus = "collective all_reduce --cluster torus-2d --size 1M ";
+  check_refused(
+      {{torus + "--ranks 64",
+        "--ranks 64: a torus of shape 4x4 has 16 ranks, got 64; --set topology.shape=[8,8] gives "
+        "64 (in a scenario cluster.topology.shape)\n"},
+       // The most even sides: 12 = 3 * 4, not 2 * 6; 24 = 2 * 3 * 4; 61 is prime.
+       {torus + "--ranks 12", "--set topology.shape=[3,4] gives 12"},
+       {"topology show torus-3d --ranks 24", "--set topology.shape=[2,3,4] gives 24"},
+       {torus + "--ranks 61", "; topology.shape determines its size\n"},
+       {torus + "--set topology.shap=[8,8]",
+        "--set topology.shap=[8,8]: error: /topology/shap: unknown key \"shap\"; did you mean "
+        "\"shape\"?"},
+       {torus + "--set ranks=64", "--set ranks=64: use --ranks 64\n"}});
+  const Json result =
+      Json::parse(output_of("lockstep " + torus + "--set topology.shape=[8,8] --format json"));
+  CHECK(result["config"]["cluster"]["ranks"] == 64);
+  CHECK(result["config"]["cluster"]["set"] == Json{"topology.shape=[8,8]"});
+  CHECK(contains(output_of("lockstep " + torus + "--set topology.shape=[8,8]"),
+                 "64 ranks on torus-2d with topology.shape=[8,8] (host)"));
+}
+
+TEST_CASE("overrides of a cluster change its links, and its summary is not printed over them") {
+  const std::string show = "lockstep topology show dgx-h100 --nodes 2";
+  // Sixteen NICs between the halves of two nodes, eight each way: half the bandwidth, half the cut.
+  const double half =
+      rows_of(show + " --set 'fabric.link.bandwidth=\"200 Gb/s\"'")[0]["bisection_Bps"];
+  CHECK(half == doctest::Approx(8 * 25e9));
+  CHECK(rows_of(show)[0]["bisection_Bps"].get<double>() > half);
+  CHECK_FALSE(contains(output_of(show + " --set device=h200"), "eight H100"));
+  CHECK(contains(output_of("lockstep topology show llama3-70b --set cluster.nodes=4"), "32\n"));
+}
+
 TEST_CASE("a root beyond the ranks is refused by every command that takes one") {
   for (const std::string command :
        {"collective broadcast --ranks 4", "collective broadcast,reduce --algorithm all --ranks 4",
@@ -129,7 +266,7 @@ TEST_CASE("a mistyped name, key or number is answered with the one that is near"
        {"run llama3-70b --nic 200", "--nic: expected a rate such as 200G"},
        {"validate", "expected files: files of measured training runs"},
        {"man rn", R"(unknown command "rn"; did you mean "run"?)"},
-       {"-v", R"("-v" is no option of "lockstep"; use --version)"}});
+       {"-v", R"(unknown option -v for "lockstep"; use --version)"}});
 }
 
 TEST_CASE("a name that is near to none is answered with its family, not with all") {

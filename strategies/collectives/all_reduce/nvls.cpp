@@ -146,7 +146,7 @@ std::optional<std::string> nvls_refusal(const AlgorithmInput& input) {
   if (const auto unequal = input.layout.unequal_nodes())
     return "needs nodes that are alike; " + *unequal;
   if (n % group != 0)
-    return fmt::format("needs nodes that are alike; {} ranks are no whole nodes of {}", n, group);
+    return fmt::format("needs equal nodes; {} ranks do not fill nodes of {}", n, group);
   std::vector<int> first_below(above.size() - static_cast<std::size_t>(n), -1);
   for (int rank = 0; rank < n; ++rank) {
     const int node_switch = above[static_cast<std::size_t>(rank)];

@@ -59,7 +59,7 @@ std::optional<std::string> sharp_refusal(const AlgorithmInput& input) {
   if (const auto unequal = input.layout.unequal_nodes())
     return "needs nodes that are alike; " + *unequal;
   if (n % group != 0)
-    return fmt::format("needs nodes that are alike; {} ranks are no whole nodes of {}", n, group);
+    return fmt::format("needs equal nodes; {} ranks do not fill nodes of {}", n, group);
   return ReductionTrees{n, group, input.layout.fabric_switches}.problem();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -127,6 +128,11 @@ class SpecParser {
     const auto base = fmt::format("no {} named \"{}\"", quoted_collective(collective_), text);
     if (const auto meant = did_you_mean(text, names))
       return fmt::format("{}; did you mean \"{}\"?", base, *meant);
+    std::vector<std::string_view> containing;  // "tree"
+    std::copy_if(names.begin(), names.end(), std::back_inserter(containing),
+                 [text](std::string_view name) { return name.find(text) != name.npos; });
+    if (!containing.empty() && text.size() > 2)
+      return fmt::format("{}; nearest: {}", base, fmt::join(containing, ", "));
     return fmt::format("{}; there are: {}", base, fmt::join(names, ", "));
   }
 

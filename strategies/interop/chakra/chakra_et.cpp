@@ -172,8 +172,8 @@ std::vector<RawChakraNode> read_nodes(std::string_view bytes, Problems& problems
     if (!message) break;
     if (begin == 0 && is_metadata(*message)) continue;
     if (!parse(*message, node)) {
-      frames.note(begin,
-                  fmt::format("the message of {} bytes here is no Chakra node", message->size()));
+      frames.note(
+          begin, fmt::format("the message of {} bytes here is not a Chakra node", message->size()));
       break;
     }
     out.push_back(raw_node(node));

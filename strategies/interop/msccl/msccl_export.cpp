@@ -111,8 +111,8 @@ class Exporter {
     const bool parts = begins_with_part(collective) || ends_with_part(collective) ||
                        collective == Collective::all_to_all;
     if (parts && schedule_.blocks() % options_.ranks != 0) {
-      return fmt::format("its {} blocks are no equal parts for {} ranks", schedule_.blocks(),
-                         options_.ranks);
+      return fmt::format("its {} blocks cannot be divided equally over {} ranks",
+                         schedule_.blocks(), options_.ranks);
     }
     return too_many_chunks(schedule_.blocks());
   }

@@ -103,7 +103,8 @@ TEST_CASE("ranks other than the cluster's") {
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].key == "parallel.dp");
   CHECK(problems[0].message ==
-        "dp * pp * cp * tp = 4 * 1 * 1 * 2 = 8, but the cluster has 16 GPUs; dp = 8 would fill it");
+        "dp * pp * cp * tp = 4 * 1 * 1 * 2 = 8, but the cluster has 16 GPUs; dp = 8 would fill it: "
+        "--set parallel.dp=8");
   // Where no dp would fill it none is named.
   const auto odd = layout_problems(transformer(gpt()), with, 15, 8);
   CHECK(odd.at(0).message.find("would fill") == std::string::npos);

@@ -179,11 +179,11 @@ s.json:5:16: error: /sustained: expected a peak such as "312 TFLOP/s", got the n
 TEST_CASE("ranks are dp * pp * cp * tp") {
   CHECK(
       error_of(kSmall, {"parallel.dp=2"}) ==
-      R"(--set parallel.dp=2: error: /parallel/dp: dp * pp * cp * tp = 2 * 2 * 1 * 2 = 8, but the cluster has 16 GPUs; dp = 4 would fill it
+      R"(--set parallel.dp=2: error: /parallel/dp: dp * pp * cp * tp = 2 * 2 * 1 * 2 = 8, but the cluster has 16 GPUs; dp = 4 would fill it: --set parallel.dp=4
 1 error; nothing was run)");
   CHECK(
       error_of(kSmall, {"parallel.tp=3"}) ==
-      R"(s.json:4:15: error: /parallel: tp * pp * cp = 3 * 2 * 1 = 6 does not divide the cluster's 16 ranks
+      R"(--set parallel.tp=3: error: /parallel: tp * pp * cp = 3 * 2 * 1 = 6 does not divide the cluster's 16 ranks; tp may be 1, 2, 4, 8
 1 error; nothing was run)");
 }
 

@@ -1,5 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <cctype>
+#include <set>
+#include <sstream>
+
 #include "sim/config/config_error.hpp"
 #include "tests/tools/run_command.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"
@@ -98,6 +102,25 @@ TEST_CASE("plan --emit: JSON lists what is not expressed") {
   CHECK(flags.at("framework") == "deepspeed");
   CHECK(flags.at("not_expressed").is_array());
   CHECK(flags.at("not_expressed").size() == 2);
+}
+
+// The five best of this space differ in vpp and ZeRO alone; 100 columns have no room for all keys.
+TEST_CASE("plan: no two layouts look the same in a table") {
+  const CommandResult result = run_command(
+      "COLUMNS=100 lockstep plan llama3-70b --fix tp=4 --fix pp=4 --fix cp=1 --fix overlap=all "
+      "--fix recompute=none --fix sequence_parallel=true --fix order=tp-cp-dp-pp");
+  REQUIRE(result.status == 0);
+  std::istringstream lines{result.out};
+  std::set<std::string> layouts;
+  std::size_t step = std::string::npos;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("# rank ", 0) == 0) step = line.find("step") - 3;
+    if (step != std::string::npos && line.rfind("  ", 0) == 0 && line.size() > step &&
+        std::isdigit(static_cast<unsigned char>(line[2])) != 0)
+      CHECK_MESSAGE(layouts.insert(line.substr(3, step - 3)).second, result.out);
+  }
+  CHECK(layouts.size() == 5);
+  CHECK_FALSE(contains(result.out, "margin, cost"));  // no price is known: not a column
 }
 
 TEST_CASE("plan --emit, --plot: bad values are one error") {

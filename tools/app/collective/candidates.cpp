@@ -128,6 +128,10 @@ Collective collective_of(const std::string& name) {
   const std::string text = fmt::format("no collective named \"{}\"", name);
   if (const auto meant = did_you_mean(name, names))
     throw RequestError(fmt::format("{}; did you mean \"{}\"?", text, *meant));
+  for (const Collective each : collectives())
+    if (find_algorithm(each, name) != nullptr)
+      throw RequestError(
+          fmt::format("{}; it is an algorithm: {} --algorithm {}", text, to_string(each), name));
   throw RequestError(fmt::format("{}; choose from {}", text, fmt::join(names, ", ")));
 }
 

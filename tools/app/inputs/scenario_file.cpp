@@ -23,13 +23,22 @@ std::string hint_of_model(const std::string& name) {
       in_quotes(*model), *model);
 }
 
+/// Likewise for the name of a cluster.
+std::string hint_of_cluster(const std::string& name) {
+  const auto cluster = ConfigNames{config_folder(), "clusters"}.known(name);
+  if (!cluster) return "";
+  return fmt::format(
+      "; {} is a cluster: `lockstep plan --model NAME --cluster {}` finds layouts on it",
+      in_quotes(*cluster), *cluster);
+}
+
 }  // namespace
 
 std::string scenario_file(const std::string& name) {
   constexpr const char* kFolder = "scenarios";
   if (auto file = shipped_or_file(name, kFolder)) return *std::move(file);
   throw RequestError(ConfigNames{config_folder(), kFolder}.complaint("scenario", name) +
-                     hint_of_model(name));
+                     hint_of_model(name) + hint_of_cluster(name));
 }
 
 }  // namespace lockstep::app

@@ -88,6 +88,19 @@ constexpr std::array<std::string_view, 4> kOrderAxes{"tp", "cp", "dp", "pp"};
   return key;
 }
 
+/// Refuses a key without its object that is near to one of the space.
+void refuse_near_key(const std::string& key, const std::string& written) {
+  if (key.find('.') != std::string::npos) return;
+  std::vector<std::string_view> all{kNames.begin(), kNames.end()};
+  for (const char* other :
+       {"nodes", "gpu", "gpus", "nic_gbps", "precision", "global_batch", "bucket", "seq", "dp",
+        "model", "cluster", "tokens", "samples", "sustained", "ignore_memory", "seed", "stack"})
+    all.emplace_back(other);
+  if (std::find(all.begin(), all.end(), key) != all.end()) return;
+  if (const auto near = did_you_mean(key, all))
+    refuse(written, fmt::format("unknown key \"{}\"; did you mean \"{}\"?", key, *near));
+}
+
 template <class T>
 [[nodiscard]] LayoutValue named_value(const Names<T>& names, LayoutKey key, const std::string& text,
                                       const std::string& written) {
@@ -179,6 +192,7 @@ AxisText parse_axis(const std::string& text) {
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     refuse(text, "expected KEY=VALUES such as tp=1,2,4,8, cluster.nodes=8..512*2 or tp=divisors");
   const std::string key = text.substr(0, equals);
+  refuse_near_key(key, text);
   AxisText out{full_key(key), {}, false, text};
   const std::string values = text.substr(equals + 1);
   if (values == "divisors") {

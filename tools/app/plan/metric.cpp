@@ -118,7 +118,26 @@ const std::vector<MetricInfo>& plan_metrics() {
   return all;
 }
 
+namespace {
+
+/// What users call metrics that are named otherwise.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kMetricAliases{{
+    {"cost", "usd"},
+    {"price", "usd"},
+    {"dollars", "usd"},
+    {"time", "step_time"},
+    {"step", "step_time"},
+    {"throughput", "tokens_per_s_per_gpu"},
+}};
+
+}  // namespace
+
 const MetricInfo& metric_named(std::string_view name, const std::string& place) {
+  const auto alias = std::find_if(kMetricAliases.begin(), kMetricAliases.end(),
+                                  [name](const auto& each) { return each.first == name; });
+  if (alias != kMetricAliases.end())
+    throw RequestError(
+        place, fmt::format("no metric named \"{}\"; did you mean \"{}\"?", name, alias->second));
   std::vector<std::string_view> names;
   for (const MetricInfo& each : plan_metrics()) {
     if (each.name == name) return each;

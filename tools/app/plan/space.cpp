@@ -58,12 +58,38 @@ constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62U;
   return path ? std::filesystem::absolute(name).lexically_normal().string() : name;
 }
 
+/// The id of the device that a shipped cluster names; empty if it names none.
+[[nodiscard]] std::string device_of(const std::filesystem::path& cluster, const ConfigNames& gpus) {
+  const JsonDocument document = read_json(cluster);
+  const auto* root = document.root.get_if<JsonObject>();
+  const JsonValue* device = root == nullptr ? nullptr : find_member(*root, "device");
+  const auto* name = device == nullptr ? nullptr : device->get_if<std::string>();
+  return name == nullptr ? std::string{} : gpus.known(*name).value_or(*name);
+}
+
+/// What to write where no cluster is given: the shipped ones that have the wanted GPU.
+[[nodiscard]] std::string clusters_with(const SpaceRequest& request) {
+  if (request.gpu.empty()) return "; `lockstep list clusters` lists them";
+  const ConfigNames gpus{config_folder(), "devices"};
+  const auto gpu = gpus.meant(request.gpu);
+  if (!gpu) return "";
+  const ConfigNames clusters{config_folder(), "clusters"};
+  std::vector<std::string> options;
+  for (const std::string& id : clusters.ids())
+    if (device_of(clusters.file_of(id), gpus) == *gpu) options.push_back("--cluster " + id);
+  if (!options.empty()) return fmt::format("; with {}: {}", *gpu, fmt::join(options, " or "));
+  return fmt::format(
+      "; none of these has {}: plan a scenario with \"cluster\": {{\"gpu\": \"{}\", \"gpus\": {}}}",
+      *gpu, *gpu, request.gpus.value_or(64));
+}
+
 [[nodiscard]] JsonDocument written(const SpaceRequest& request) {
   std::vector<RequestProblem> missing;
   if (request.model.empty())
     missing.push_back({"model", "expected a scenario, or a model and a cluster"});
   if (request.cluster.empty())
-    missing.push_back({"cluster", "expected a cluster: a file or the name of a shipped one"});
+    missing.push_back({"cluster", "expected a cluster: a file or the name of a shipped one" +
+                                      clusters_with(request)});
   if (!missing.empty()) throw RequestError(missing);
   JsonObject cluster;
   set_member(cluster, "file", json_of(file_or_name(request.cluster)));
@@ -89,6 +115,10 @@ constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62U;
   };
   if (request.nodes) add("cluster.nodes", *request.nodes);
   if (request.gpus) add("cluster.ranks", *request.gpus);
+  if (request.gpu.find(',') != std::string::npos)
+    throw RequestError("gpu", fmt::format("expected one GPU, got \"{}\"; several are an axis: "
+                                          "--vary cluster.gpu={}",
+                                          request.gpu, request.gpu));
   if (!request.gpu.empty()) add("cluster.gpu", file_or_name(request.gpu));
   if (request.global_batch) add("parallel.global_batch", *request.global_batch);
   if (request.sequence) add("model.seq", *request.sequence);

@@ -19,7 +19,8 @@ struct RuleWords {
 
 constexpr std::array<RuleWords, kPlanRules> kRules{{
     {"gpus", "tp * pp * cp does not divide the GPUs"},
-    {"nvlink_domain", "tp exceeds the GPUs that NVLink joins (--no-rule nvlink_domain tries them)"},
+    {"nvlink_domain",
+     "tp exceeds the GPUs that NVLink or xGMI joins (--no-rule nvlink_domain tries them)"},
     {"heads", "tp does not divide heads or the MLP"},
     {"sequence", "cp does not divide the sequence, or the heads that all-to-alls exchange"},
     {"experts", "etp or ep does not divide the experts, or etp * ep not tp * cp * dp"},

@@ -81,7 +81,7 @@ void check_steps(const Options& given, Bytes least, Bytes most) {
   if (given.factor && !given.step.empty())
     throw UsageError("-f and -i cannot be combined: multiply or add");
   if (given.factor && least.count() == 0 && most.count() > 0)
-    throw UsageError("-b: 0 times any factor stays 0; begin with a size above 0, or use -i");
+    throw UsageError("-b: a size of 0 cannot grow by a factor; begin above 0, or use -i");
 }
 
 std::vector<Bytes> stepped(Bytes least, Bytes most, std::optional<std::int64_t> factor,

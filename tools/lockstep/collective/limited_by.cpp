@@ -40,6 +40,8 @@ std::string limited_by(const CollectiveRow& row, LinkNames names) {
     if (static_cast<double>(rounds) * row.bound.latency.seconds() >= kMost * time)
       return fmt::format("latency ({} round{})", rounds, rounds == 1 ? "" : "s");
   }
+  constexpr double kIdle = 0.1;  // no link is that little used but by waiting for messages
+  if (row.result.busy < kIdle && time > 0) return "latency";
   if (row.result.busiest_link.empty()) return "-";
   const std::string& link = row.result.busiest_link;
   return fmt::format("{} ({:.0f} %)", names == LinkNames::kinds ? kinds_of(link) : link,

@@ -151,7 +151,8 @@ ComplexityRequest request_of(const Options& given) {
 // --- the plot
 
 struct Quantity {
-  std::string label;
+  std::string title;  // "time of 64 MiB"
+  std::string label;  // of the axis
   figures::Unit unit = figures::Unit::seconds;
   std::function<double(const ComplexityPoint&)> of;
 };
@@ -165,19 +166,21 @@ Quantity quantity_of(const std::string& name, const ComplexityRequest& request) 
     return fmt::format("{} of {}", what, to_string(size));
   };
   if (name == "rounds")
-    return {at("rounds", request.small), figures::Unit::count,
+    return {at("rounds of a message", request.small), "Rounds", figures::Unit::count,
             [](const auto& point) { return static_cast<double>(point.rounds.value_or(0)); }};
   if (name == "small_time")
-    return {at("time", request.small), figures::Unit::seconds,
+    return {at("time", request.small), "Time", figures::Unit::seconds,
             [](const auto& point) { return seconds(point.small_time); }};
   if (name == "busiest")
-    return {at("sent and received by the busiest node", request.large), figures::Unit::bytes,
+    return {at("bytes of the busiest node, message", request.large),
+            "Sent and received by the busiest node", figures::Unit::bytes,
             [](const auto& point) { return static_cast<double>(point.busiest.count()); }};
   if (name == "total")
-    return {at("sent by all", request.large), figures::Unit::bytes,
+    return {at("bytes of all nodes, message", request.large), "Sent by all nodes",
+            figures::Unit::bytes,
             [](const auto& point) { return static_cast<double>(point.total.count()); }};
   if (name == "large_time")
-    return {at("time", request.large), figures::Unit::seconds,
+    return {at("time", request.large), "Time", figures::Unit::seconds,
             [](const auto& point) { return seconds(point.large_time); }};
   throw UsageError(
       fmt::format("--plot-of: expected one of {}, got \"{}\"", fmt::join(kQuantities, ", "), name));
@@ -194,6 +197,37 @@ void sort_curves(std::vector<figures::Curve>& curves) {
                    [&](const auto& a, const auto& b) { return score(a) < score(b); });
 }
 
+bool coincide(const figures::Curve& a, const figures::Curve& b) {
+  constexpr double kSame = 0.002;  // of the value: less than a line's width
+  return std::equal(a.points.begin(), a.points.end(), b.points.begin(), b.points.end(),
+                    [](const figures::Point& p, const figures::Point& q) {
+                      return p.x == q.x && std::abs(p.y - q.y) <= kSame * std::abs(q.y);
+                    });
+}
+
+/// Curves that hide one another become one; the notes name them.
+void merge_curves(figures::CurveFigure& figure) {
+  std::vector<figures::Curve> out;
+  std::vector<std::vector<std::string>> equal;
+  for (figures::Curve& each : figure.curves) {
+    const auto same = std::find_if(out.begin(), out.end(),
+                                   [&](const auto& other) { return coincide(other, each); });
+    if (same == out.end()) {
+      out.push_back(std::move(each));
+      equal.emplace_back();
+    } else {
+      equal[static_cast<std::size_t>(same - out.begin())].push_back(each.name);
+    }
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (equal[i].size() == 1) out[i].name += " = " + equal[i].front();
+    if (equal[i].size() < 2) continue;
+    figure.notes.push_back(fmt::format("Equal to {}: {}.", out[i].name, fmt::join(equal[i], ", ")));
+    out[i].name += fmt::format(" (and {} equal)", equal[i].size());
+  }
+  figure.curves = std::move(out);
+}
+
 figures::CurveFigure figure_of(const Quantity& quantity, const ComplexityRequest& request,
                                const ComplexityResult& result) {
   figures::CurveFigure figure;
@@ -204,12 +238,12 @@ figures::CurveFigure figure_of(const Quantity& quantity, const ComplexityRequest
       one.points.push_back({static_cast<double>(point.ranks), quantity.of(point)});
   }
   sort_curves(figure.curves);
+  merge_curves(figure);
   figure.heading = {
-      fmt::format("{}: {} by number of ranks", to_string(request.collective), quantity.label),
+      fmt::format("{}: {} by number of ranks", to_string(request.collective), quantity.title),
       {fmt::format("on {}", cluster_text(result))}};
   figure.x = {"Ranks", figures::Unit::count, true};
   figure.y = {quantity.label, quantity.unit, true};
-  figure.y.label.front() = static_cast<char>(std::toupper(figure.y.label.front()));
   return figure;
 }
 

@@ -6,8 +6,10 @@
 #include <string>
 
 #include "strategies/collectives/registry/spec.hpp"
+#include "strategies/layout/scenario_names.hpp"
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/setup/root.hpp"
+#include "tools/app/inputs/config_folder.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/explain/explain_render.hpp"
 #include "tools/lockstep/options/cluster_options.hpp"
@@ -16,6 +18,7 @@
 #include "tools/lockstep/options/sizes.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "topologies/files/config_names.hpp"
 
 namespace lockstep::cli {
 
@@ -88,7 +91,23 @@ std::optional<RoundRange> rounds_of(const std::string& text) {
   return RoundRange{*first, *last};
 }
 
+/// Refuses a scenario and the name of a pipeline schedule with what shows them.
+void refuse_pipelines(const std::string& name) {
+  const ConfigNames scenarios{config_folder(), "scenarios"};
+  const std::vector<std::string> begins = scenarios.beginning_with("pipeline-" + name);
+  const auto scenario = begins.empty() ? scenarios.known(name) : begins.front();
+  if (scenario)
+    throw UsageError(
+        fmt::format("explain shows collectives; for {}: lockstep run {} --plot pipeline={}.svg",
+                    name, *scenario, *scenario));
+  if (name.starts_with("pipeline") || named(pipeline_names(), name))
+    throw UsageError(
+        "explain shows collectives; for pipelines: lockstep run pipeline-1f1b "
+        "--plot pipeline=1f1b.svg");
+}
+
 ExplainRequest request_of(const Options& given) {
+  refuse_pipelines(given.collective);
   const Collective collective = collective_of(given.collective);
   ExplainRequest out;
   out.stage.cluster = given.cluster;

@@ -2,7 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lockstep::cli {
+
+namespace {
+
+/// Whether the algorithm's own parameter sets the number of chunks, and more than two are set.
+bool has_chunks(const Explanation& explanation) {
+  const auto& parameters = explanation.request.stage.spec.algorithm->parameters;
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const auto& each) { return each.name == "chunks"; });
+}
+
+}  // namespace
 
 std::vector<std::string> notes_of(const Explanation& explanation) {
   const app::ExplanationOmissions& omitted = explanation.omitted;
@@ -16,6 +29,9 @@ std::vector<std::string> notes_of(const Explanation& explanation) {
   };
   add(omitted.ranks, "ranks");
   add(omitted.chunks, "chunks");
+  if (omitted.chunks && has_chunks(explanation))
+    out.push_back(fmt::format("--algorithm {}:chunks=2 shows its pattern with fewer chunks",
+                              explanation.request.stage.spec.algorithm->name));
   if (const auto& range = omitted.rounds)
     out.push_back(
         fmt::format("rounds {0} to {1} of {2} are not shown; --rounds {0}..{1} prints them",

@@ -9,6 +9,7 @@
 
 #include "sim/config/did_you_mean.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/help/algorithm_help.hpp"
 #include "tools/lockstep/help/key_help.hpp"
 #include "tools/lockstep/help/words.hpp"
 #include "tools/lockstep/options/format_option.hpp"
@@ -141,6 +142,11 @@ Report entries(const CommandInfo& program, const std::vector<std::string>& words
                             Cell{command->summary}, Cell{}, Cell{}});
   if (section.rows.empty())
     if (const auto key = find_key_help(name)) section.rows.push_back(row_of(*key));
+  if (section.rows.empty())
+    if (const auto algorithm = find_algorithm_help(name))
+      section.rows.push_back({Cell{algorithm->name}, Cell{std::string{"algorithm"}},
+                              Cell{algorithm->text}, Cell{algorithm->formula},
+                              Cell{algorithm->see_also}});
   if (section.rows.empty()) refuse(program, name);
   out.sections.push_back(std::move(section));
   return out;
@@ -155,7 +161,12 @@ std::string explain_words(const CommandInfo& program, const std::vector<std::str
   const std::string name = fmt::format("{}", fmt::join(words, " "));
   const Word* word = find_word(name);
   auto key = find_key_help(name);
-  if (word == nullptr && !key) refuse(program, name);
+  if (word == nullptr && !key) {
+    const auto algorithm = find_algorithm_help(name);
+    if (!algorithm) refuse(program, name);
+    const Word as_word{algorithm->name, algorithm->text, algorithm->formula, algorithm->see_also};
+    return markdown ? markdown_of(as_word) : text_of(as_word, style.width);
+  }
   if (word != nullptr && key && !key->asked.empty()) key.reset();  // the word is Lockstep's own
   std::string out;
   if (word != nullptr) out += markdown ? markdown_of(*word) : text_of(*word, style.width);

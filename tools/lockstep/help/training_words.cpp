@@ -25,8 +25,9 @@ constexpr std::array kWords = {
          "with sequence parallelism, gathered and reduce-scattered.",
          "", "parallel layout", "tp"},
     Word{"pipeline parallelism",
-         "Layers split into stages that pass activations of microbatches on.", "", "stage, bubble",
-         "pp"},
+         "Layers split into stages that pass activations of microbatches on. `lockstep run "
+         "pipeline-1f1b --plot pipeline=FILE.svg` draws the passes of every stage.",
+         "", "stage, bubble", "pp, pipeline"},
     Word{"context parallelism",
          "Sequences split over ranks; attention exchanges keys and values around "
          "a ring or by all-to-all.",
@@ -56,7 +57,8 @@ constexpr std::array kWords = {
          "GPipe, 1F1B: (p-1)/m of the ideal time; interleaved: (p-1)/(v m)", "stage, 1f1b"},
     Word{"1f1b",
          "Pipeline schedule that alternates one forward and one backward pass: the bubble of "
-         "GPipe with activations of at most p microbatches.",
+         "GPipe with activations of at most p microbatches. `lockstep run pipeline-1f1b --plot "
+         "pipeline=FILE.svg` draws it.",
          "", "bubble, activation"},
     Word{"bucket", "Group of gradients reduced by one collective.", "", "data parallelism"},
     Word{"exposed communication", "Communication time that computation does not hide.", "",

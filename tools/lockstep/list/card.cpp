@@ -141,7 +141,7 @@ Report card_of_file(const std::string& path) {
 
 Report list_card(const std::string& kind, const std::string& name) {
   if (kind == "topologies" || kind == "algorithms")
-    throw UsageError(fmt::format("list {}: there is no further name behind it", kind));
+    throw UsageError(fmt::format("list {} takes no name", kind));
   if (kind == "models" && is_file(name)) return card_of_file(name);
   const ConfigNames names{app::config_folder(), kind};
   const auto id = names.meant(name);

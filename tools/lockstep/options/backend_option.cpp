@@ -48,14 +48,14 @@ class ChosenBackend final : public Backend {
 
 void check(const BackendOption& of) {
   const auto names = backend_names();
-  if (of.name.empty() && of.devices > 0) throw UsageError("--devices goes with --backend");
-  if (of.name.empty() && !of.transport.empty()) throw UsageError("--transport goes with --backend");
+  if (of.name.empty() && of.devices > 0) throw UsageError("--devices requires --backend");
+  if (of.name.empty() && !of.transport.empty()) throw UsageError("--transport requires --backend");
   if (!of.name.empty() && std::find(names.begin(), names.end(), of.name) == names.end())
     throw UsageError(fmt::format("--backend: expected host or cuda, got \"{}\"", of.name));
   if (!of.transport.empty() && of.transport != "copies" && of.transport != "nccl")
     throw UsageError(fmt::format("--transport: expected copies or nccl, got \"{}\"", of.transport));
   if (of.name == "host" && of.transport == "nccl")
-    throw UsageError("--transport nccl is between GPUs: it goes with --backend cuda");
+    throw UsageError("--transport nccl requires --backend cuda");
 }
 
 }  // namespace

@@ -62,6 +62,19 @@ std::optional<Decimal> decimal_of(std::string_view text) {
   return out;
 }
 
+/// What to write for "1K..1G" or "1K-1G"; empty for anything else.
+std::string range_instead(std::string_view text) {
+  for (const std::string_view separator : {"..", "-", ":"}) {
+    const std::size_t at = text.find(separator);
+    if (at == text.npos) continue;
+    const std::string_view first = text.substr(0, at);
+    const std::string_view last = text.substr(at + separator.size());
+    if (parse_size(first) && parse_size(last))
+      return fmt::format("; a range is -b {} -e {} -f 2", first, last);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<Bytes> parse_size(std::string_view text) {
@@ -90,8 +103,8 @@ Bytes size_option(std::string_view name, std::string_view text) {
   if (const auto size = parse_size(text)) return *size;
   throw UsageError(fmt::format(
       "{}: expected a size such as 8, 64K, 1.5M or 64MiB (powers of 1024), 8MB or 1e6, at most "
-      "1024T, got \"{}\"",
-      name, text));
+      "1024T, got \"{}\"{}",
+      name, text, range_instead(text)));
 }
 
 }  // namespace lockstep::cli

@@ -47,21 +47,33 @@ std::string value_behind(const std::vector<std::string>& extras) {
   return extras.size() > 1 && extras[1].rfind('-', 0) != 0 ? extras[1] : std::string{};
 }
 
-/// `"--algoritm" is no option of "collective"; did you mean "--algorithm"?`
+/// `unknown option --algoritm for "collective"; did you mean "--algorithm"?`
 std::string complaint_about(const std::vector<std::string>& extras, CLI::App& command) {
   const std::string& word = extras.front();
   const auto words = known_words(command);
   const std::string name = word.substr(0, word.find('='));
-  const std::string text = fmt::format(
-      "\"{}\" is no {} of \"{}\"", name, name.rfind('-', 0) == 0 ? "option" : "argument or command",
-      command.get_display_name().empty() ? "lockstep" : command.get_display_name());
+  const bool has_commands = !command.get_subcommands([](const CLI::App*) { return true; }).empty();
+  const std::string of =
+      command.get_display_name().empty() ? "lockstep" : command.get_display_name();
+  const std::string text =
+      name.rfind('-', 0) == 0
+          ? fmt::format("unknown option {} for \"{}\"", name, of)
+          : fmt::format("{} \"{}\" for \"{}\"",
+                        has_commands ? "unknown command" : "unexpected argument", name, of);
   if (const auto instead = option_instead(command.get_name(), name, value_behind(extras)))
     return fmt::format("{}; use {}", text, *instead);
+  if (const auto reason = option_reason(command.get_name(), name))
+    return fmt::format("{}; {}", text, *reason);
   const std::vector<std::string_view> candidates(words.begin(), words.end());
-  const auto meant = did_you_mean(name, candidates);
+  auto meant = did_you_mean(name, candidates);
+  if (!meant && name.size() > 4) {  // "--algo", of two spellings
+    const auto longer =
+        std::find_if(candidates.begin(), candidates.end(),
+                     [&name](std::string_view each) { return each.starts_with(name); });
+    if (longer != candidates.end()) meant = *longer;
+  }
   // Any letter is near to any other option.
-  const bool of_commands =
-      name.front() != '-' && !command.get_subcommands([](const CLI::App*) { return true; }).empty();
+  const bool of_commands = name.front() != '-' && has_commands;
   if (meant && (name.size() > 2 || of_commands))
     return fmt::format("{}; did you mean \"{}\"?", text, *meant);
   return text + (of_commands ? "; --help lists the commands" : "; --help lists the options");

@@ -62,20 +62,27 @@ std::string text_of(const OptionInfo& option) {
   return out;
 }
 
+/// --help has a group of its own, the last one.
+std::string group_of(const OptionInfo& option) {
+  return option.name() == "--help" ? "Help" : option.group;
+}
+
+/// What has no group, the command's own, comes before what it shares with others.
 std::string options_of(const CommandInfo& command, std::size_t width) {
   std::vector<std::string> groups;
   for (const OptionInfo& option : command.options)
     if (option.positional.empty() &&
-        std::find(groups.begin(), groups.end(), option.group) == groups.end())
-      groups.push_back(option.group);
-  // --help and what has no group of its own come last.
+        std::find(groups.begin(), groups.end(), group_of(option)) == groups.end())
+      groups.push_back(group_of(option));
   std::stable_partition(groups.begin(), groups.end(),
-                        [](const std::string& group) { return group != "Options"; });
+                        [](const std::string& group) { return group == "Options"; });
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const std::string& group) { return group != "Help"; });
   std::string out;
   for (const std::string& group : groups) {
     out += fmt::format("\n{}:\n", group);
     for (const OptionInfo& option : command.options)
-      if (option.positional.empty() && option.group == group)
+      if (option.positional.empty() && group_of(option) == group)
         out += entry(title_of(option), text_of(option), width);
   }
   return out;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sim/config/key_aliases.hpp"
+#include "sim/schedule/contract.hpp"
 
 namespace lockstep::cli {
 
@@ -75,7 +76,18 @@ std::optional<std::string> option_instead(const std::string& command, const std:
   if (option == "-o" || option == "--output" || option == "--out")
     return "--format json > " + (value.empty() ? "FILE" : value);
   if (command == "complexity" && (option == "--nodes" || option == "-N")) return "--ranks A..B";
+  if (command == "collective" &&
+      (option == "-g" || option == "--ngpus" || option == "-t" || option == "--nthreads"))
+    return "--ranks " + (value.empty() ? "N" : value);
+  if ((command == "plan" || command == "sweep") && option == "--nic")
+    return "--set 'cluster.fabric.link.bandwidth=\"200 Gb/s\"', or --vary with several";
+  if (command == "export" && option == "--as") return "--format " + (value.empty() ? "dot" : value);
   if (command == "lockstep" && (option == "-v" || option == "-V")) return "--version";
+  if (command == "verify" && parse_collective(option))
+    return "`lockstep verify collective " + option + "`";
+  if (option == "--plot" && command == "sweep")
+    return "`lockstep plan --plot front=FILE.svg`, or --format csv for another tool";
+  if (option == "--plot" && command == "explain") return "`lockstep collective --plot FILE.svg`";
   if (command != "run") return std::nullopt;
   for (const Instead& each : kScenarioKeys)
     if (each.option == option)
@@ -85,6 +97,14 @@ std::optional<std::string> option_instead(const std::string& command, const std:
     return fmt::format("--set {}={}", alias->path,
                        value.empty() || !alias->value.empty() ? "VALUE" : value) +
            (alias->value.empty() ? "" : fmt::format(" ({})", alias->value));
+  return std::nullopt;
+}
+
+std::optional<std::string> option_reason(const std::string& command, const std::string& option) {
+  if (command != "collective") return std::nullopt;
+  if (option == "--op" || option == "--redop") return "every reduction takes the time of a sum";
+  if (option == "--iters" || option == "-w" || option == "--warmup_iters")
+    return "a simulation is deterministic, and runs once";
   return std::nullopt;
 }
 

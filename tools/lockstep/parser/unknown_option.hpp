@@ -11,4 +11,8 @@ namespace lockstep::cli {
                                                         const std::string& option,
                                                         const std::string& value);
 
+/// Why a command needs no such option: those of nccl-tests that a simulation has no use for.
+[[nodiscard]] std::optional<std::string> option_reason(const std::string& command,
+                                                       const std::string& option);
+
 }  // namespace lockstep::cli

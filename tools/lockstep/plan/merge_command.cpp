@@ -27,7 +27,7 @@ struct Options {
 std::vector<FigureTarget> figures_of(const Options& given) {
   std::vector<FigureTarget> out;
   for (const std::string& text : given.plots) {
-    out.push_back(parse_figure_target(text, {plan_figure_kinds()}));
+    out.push_back(parse_figure_target(text, {plan_figure_kinds(), "front"}));
     if (out.back().kind == "heatmap")
       throw UsageError(
           "--plot heatmap: stores do not keep what became of each tp and pp; `lockstep plan --plot "

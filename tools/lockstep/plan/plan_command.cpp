@@ -128,9 +128,10 @@ void add_search(const Command& command, Options& given) {
       command, "--top", 1, 1000, [&plan](auto n) { plan.top = static_cast<std::size_t>(n); },
       "Number of best layouts, each proved (default: 5)");
   command
-      .add_option("--budget", given.budget,
-                  "End after so many simulations or so much time (200, \"30 s\", \"5 min\"), with "
-                  "the gap that remains")
+      .add_option(
+          "--budget", given.budget,
+          "Limit on simulations or time, e.g. 200, \"30 s\" or \"5 min\"; the result then has "
+          "the gap that remains")
       ->type_name("N|TIME");
   add_whole_number(
       command, "--threads", 1, 1024,
@@ -211,7 +212,7 @@ void run_and_print(Options& given, const std::optional<EmitTarget>& emit) {
                                  given.pareto));
   std::vector<FigureTarget> figures;
   for (const std::string& text : given.plots)
-    figures.push_back(parse_figure_target(text, {plan_figure_kinds()}));
+    figures.push_back(parse_figure_target(text, {plan_figure_kinds(), "front"}));
   check_figure_targets(figures);
   check_report(given.page);
   if (!given.plan.explain.empty() && (emit || !figures.empty()))
@@ -275,7 +276,7 @@ void add_plan(const Command& app) {
       ->add_option("--plot", given->plots,
                    "Draw the front (step time over memory, or the metrics of --pareto) or the "
                    "heatmap of tp and pp with refused cells named, or the rejections by rule; FILE "
-                   "ends in .svg, .pdf or .png; repeatable")
+                   "ends in .svg, .pdf or .png; without FIGURE= it is the front; repeatable")
       ->type_name("FIGURE=FILE")
       ->allow_extra_args(false);
   add_report_option(*command, given->page);

@@ -89,6 +89,28 @@ figures::Heading heading_of(const PlanResult& result, std::string title) {
   return out;
 }
 
+/// "ZeRO-1", "8 chunks", "order tp-cp-pp-dp": as the headline has them.
+std::string value_words(LayoutKey key, const std::string& value) {
+  switch (key) {
+    case LayoutKey::zero:
+      return "ZeRO-" + value;
+    case LayoutKey::micro_batch:
+      return "micro-batch " + value;
+    case LayoutKey::vpp:
+      return value + " chunks";
+    case LayoutKey::schedule:
+      return value;
+    case LayoutKey::shard_ranks:
+      return fmt::format("shards over {} ranks", value);
+    case LayoutKey::sequence_parallel:
+      return value == "true" ? "sequence parallelism" : "no sequence parallelism";
+    case LayoutKey::offload:
+      return value == "true" ? "optimizer offloaded" : "no offload";
+    default:
+      return fmt::format("{} {}", to_string(key), value);
+  }
+}
+
 /// tp, pp, and the keys whose value is not the first of their axis.
 std::string digits_text(const PlanResult& result, std::uint64_t index) {
   const auto numbers = result.space.digits(index);
@@ -99,7 +121,7 @@ std::string digits_text(const PlanResult& result, std::uint64_t index) {
                                  [&](const LayoutValue& of) { return of.number == numbers[i]; });
     const bool always = axis.key == LayoutKey::tp || axis.key == LayoutKey::pp;
     if (at == axis.values.end() || (at == axis.values.begin() && !always)) continue;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", to_string(axis.key), at->text);
+    out += (out.empty() ? "" : ", ") + value_words(axis.key, at->text);
   }
   return out;
 }

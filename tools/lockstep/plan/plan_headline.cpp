@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "tools/lockstep/plan/plan_render.hpp"
+#include "tools/lockstep/run/aligned.hpp"
+#include "tools/lockstep/run/run_tables.hpp"
 
 namespace lockstep::cli {
 
@@ -44,6 +46,8 @@ std::string metric_text(const MetricInfo& info, double value) {
       return fmt::format("${}", short_count(value));
     case PlanMetric::energy:
       return fmt::format("{:.1f} MWh", value / 1000);
+    case PlanMetric::days:
+      return calendar_text(value * 86'400);
     case PlanMetric::gpus:
       return fmt::format("{:.0f}", value);
     default:
@@ -84,13 +88,21 @@ std::vector<std::string> headline_of(const PlanResult& result) {
   out.push_back(times);
   if (const std::string memory = tight_memory(best->step->memory); !memory.empty())
     out.push_back(memory);
+  for (std::string& line : hardware_warnings(*best->step)) out.push_back(std::move(line));
   const auto unknown = [&](PlanMetric metric) { return !metric_of(*best, metric); };
   std::vector<std::string> missing;
-  if (unknown(PlanMetric::usd)) missing.emplace_back("cost");
-  if (unknown(PlanMetric::energy)) missing.emplace_back("energy");
+  std::vector<std::string> options;
+  const auto note_missing = [&](PlanMetric metric, const char* name, const char* option) {
+    if (!unknown(metric)) return;
+    missing.emplace_back(name);
+    options.emplace_back(option);
+  };
+  note_missing(PlanMetric::usd, "cost", "--price");
+  note_missing(PlanMetric::energy, "energy", "--watts");
   if (!missing.empty())
-    out.push_back(fmt::format("{}: unknown ({}--price, --watts)", fmt::join(missing, ", "),
-                              unknown(PlanMetric::days) ? "--tokens with " : ""));
+    out.push_back(fmt::format("{}: unknown ({}{})", fmt::join(missing, ", "),
+                              unknown(PlanMetric::days) ? "--tokens with " : "",
+                              fmt::join(options, ", ")));
   // What the options made of a scenario is in no file; --emit scenario writes it.
   std::string command = "lockstep run SCENARIO";
   for (const std::string& each : best->overrides)

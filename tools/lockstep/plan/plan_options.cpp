@@ -12,12 +12,30 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr std::uint64_t kMost = 1'000'000'000;
+constexpr std::int64_t kMost = 1'000'000'000;
 
-void add_count(const Command& command, const char* name, std::optional<std::int64_t>& into,
-               const char* help) {
-  add_whole_number(
-      command, name, 1, kMost, [&into](auto n) { into = static_cast<std::int64_t>(n); }, help);
+/// Several values of an option that takes one are an axis of the space.
+void refuse_list(const std::string& name, const std::string& text, const char* key) {
+  if (text.find(',') != std::string::npos)
+    throw UsageError(
+        fmt::format("{}: expected one number, got \"{}\"; several are an axis: --vary "
+                    "{}={}",
+                    name, text, key, text));
+}
+
+void add_count(const Command& command, const char* name, const char* key,
+               std::optional<std::int64_t>& into, const char* help) {
+  const auto take = [&into, key, option = std::string{name}](const std::string& text) {
+    refuse_list(option, text, key);
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stop != end || value < 1 || value > kMost)
+      throw UsageError(
+          fmt::format("{}: expected a whole number from 1 to {}, got \"{}\"", option, kMost, text));
+    into = value;
+  };
+  command.add_option(name, std::function<void(const std::string&)>{take}, help)->type_name("N");
 }
 
 void add_amount(const Command& command, const char* name, double least,
@@ -56,10 +74,10 @@ void add_space(const Command& command, SpaceRequest& space) {
       ->type_name("CLUSTER");
   command.add_option("--gpu", space.gpu, "Device instead of the cluster's: name or file")
       ->type_name("DEVICE");
-  add_count(command, "--nodes", space.nodes, "Number of nodes");
-  add_count(command, "--gpus", space.gpus, "Number of GPUs, instead of nodes");
-  add_count(command, "--global-batch", space.global_batch, "Sequences per step");
-  add_count(command, "--seq", space.sequence, "Tokens per sequence");
+  add_count(command, "--nodes", "cluster.nodes", space.nodes, "Number of nodes");
+  add_count(command, "--gpus", "cluster.ranks", space.gpus, "Number of GPUs, instead of nodes");
+  add_count(command, "--global-batch", "global_batch", space.global_batch, "Sequences per step");
+  add_count(command, "--seq", "model.seq", space.sequence, "Tokens per sequence");
   command.add_option("--tokens", space.tokens, "Training tokens, e.g. 15T; for days and cost")
       ->type_name("TOKENS");
   command

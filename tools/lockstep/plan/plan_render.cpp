@@ -119,37 +119,60 @@ class PlanReport {
     for (const PlanRow& row : result_.rows) add(row);
     for (const PlanRow& row : result_.baselines) add(row);
     out_.sections.back().closing = certificate();
-    out_.left_out_first = {"index",
-                           "hfu_fraction",
-                           "energy_kwh",
-                           "usd",
-                           "exposed_communication_s",
-                           "bubble_s",
-                           "lower_bound_s",
-                           "gpus",
-                           "regime",
-                           "status",
-                           "memory_margin_bytes",
-                           "sequence_parallel",
-                           "recompute",
-                           "vpp",
-                           "etp",
-                           "ep",
-                           "tokens_per_s_per_gpu",
-                           "schedule",
-                           "overlap"};
+    out_.left_out_first = left_out_first();
     add_json();
     return std::move(out_);
   }
 
  private:
+  /// On a narrow terminal. Keys of the layout in which the layouts found differ go last, so that no
+  /// two of them look the same.
+  [[nodiscard]] std::vector<std::string> left_out_first() const {
+    std::vector<std::string> out{"index",
+                                 "hfu_fraction",
+                                 "energy_kwh",
+                                 "exposed_communication_s",
+                                 "bubble_s",
+                                 "lower_bound_s",
+                                 "gpus",
+                                 "regime",
+                                 "status",
+                                 "memory_margin_bytes",
+                                 "tokens_per_s_per_gpu"};
+    std::vector<std::string> differing{"usd"};
+    for (const char* key : {"sequence_parallel", "recompute", "etp", "ep", "vpp", "schedule",
+                            "overlap", "cp", "micro_batch", "zero", "pp"})
+      (found_differ_in(key) ? differing : out).emplace_back(key);
+    out.insert(out.end(), differing.begin(), differing.end());
+    return out;
+  }
+
+  [[nodiscard]] bool found_differ_in(std::string_view key) const {
+    const auto column = std::find_if(out_.columns.begin(), out_.columns.end(),
+                                     [key](const auto& each) { return each.key == key; });
+    const auto& rows = out_.sections.back().rows;
+    const auto at = static_cast<std::size_t>(column - out_.columns.begin());
+    for (std::size_t i = 1; i < result_.rows.size(); ++i)
+      if (rows[i][at].value != rows[0][at].value) return true;
+    return false;
+  }
+
+  /// The heading of a column, empty (so that tables omit it) if no layout has the metric.
+  [[nodiscard]] std::string heading_of(PlanMetric metric, const char* heading) const {
+    const auto has = [metric](const PlanRow& row) { return metric_of(row, metric).has_value(); };
+    const bool any = std::any_of(result_.rows.begin(), result_.rows.end(), has) ||
+                     std::any_of(result_.baselines.begin(), result_.baselines.end(), has);
+    return any ? heading : "";
+  }
+
   void add(const PlanRow& row) {
     const ParallelConfig* parallel = parallel_of(row);
     table_.begin();
+    const std::string label = words_of(row.baseline);
     table_.add(
         "rank", "rank",
-        row.rank > 0 ? Cell{static_cast<std::int64_t>(row.rank)} : Cell{words_of(row.baseline)}, "",
-        true);
+        row.rank > 0 ? Cell{static_cast<std::int64_t>(row.rank)} : Cell{label, short_label(label)},
+        "", true);
     const auto degree = [&](const char* key, auto member) {
       table_.add(key, key, parallel != nullptr ? Cell{std::int64_t{parallel->*member}} : Cell{});
     };
@@ -183,6 +206,12 @@ class PlanReport {
     table_.add("index", "index",
                row.rank > 0 ? Cell{static_cast<std::int64_t>(row.index)} : Cell{});
     table_.end();
+  }
+
+  /// Of a baseline, for a narrow column.
+  [[nodiscard]] static std::string short_label(const std::string& label) {
+    if (label == "plain data parallelism") return "plain DP";
+    return label == "current layout" ? "current" : label;
   }
 
   /// What layouts seldom differ in: tables show what does.
@@ -256,10 +285,13 @@ class PlanReport {
     table_.add("peak_memory_bytes", "memory", gib(memory), "GiB");
     table_.add("memory_margin_bytes", "margin", gib(metric_of(row, PlanMetric::memory_margin)),
                "GiB");
-    table_.add("days", "days", number(metric_of(row, PlanMetric::days)));
+    table_.add("days", heading_of(PlanMetric::days, "days"),
+               number(metric_of(row, PlanMetric::days)));
     table_.add("gpu_hours", "", number(metric_of(row, PlanMetric::gpu_hours)));
-    table_.add("usd", "cost", number(metric_of(row, PlanMetric::usd)), "$");
-    table_.add("energy_kwh", "energy", number(metric_of(row, PlanMetric::energy)), "kWh");
+    table_.add("usd", heading_of(PlanMetric::usd, "cost"), number(metric_of(row, PlanMetric::usd)),
+               "$");
+    table_.add("energy_kwh", heading_of(PlanMetric::energy, "energy"),
+               number(metric_of(row, PlanMetric::energy)), "kWh");
     table_.add("gpus", "GPUs", number(metric_of(row, PlanMetric::gpus), 8));
     table_.add("lower_bound_s", "bound", row.rank > 0 ? number(row.bound_s) : Cell{}, "s");
   }

@@ -40,6 +40,15 @@ std::string with_commas(double number) {
   return out;
 }
 
+std::string calendar_text(double seconds) {
+  constexpr double kDay = 86'400;
+  constexpr double kYear = 365.25 * kDay;
+  if (seconds >= 2 * kYear)
+    return fmt::format("{:.1f} years ({} days)", seconds / kYear, with_commas(seconds / kDay));
+  if (seconds >= 2 * kDay) return fmt::format("{:.1f} days", seconds / kDay);
+  return fmt::format("{:.2f} hours", seconds / 3600);
+}
+
 std::string percent_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }

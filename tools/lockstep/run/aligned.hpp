@@ -32,6 +32,9 @@ class BytesColumn {
 /// "17,739".
 [[nodiscard]] std::string with_commas(double number);
 
+/// "3.1 years (1,132 days)" from two years on, "12.3 days" from two days on, else "5.25 hours".
+[[nodiscard]] std::string calendar_text(double seconds);
+
 /// "12.3 %".
 [[nodiscard]] std::string percent_text(double share);
 

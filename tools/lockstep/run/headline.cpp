@@ -13,9 +13,6 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr double kDay = 86'400;
-constexpr double kYear = 365.25 * kDay;
-
 /// "70.6 B", "8.4 M", "512".
 std::string short_count(double count) {
   if (count >= 1e12) return fmt::format("{:.4g} T", count / 1e12);
@@ -28,13 +25,6 @@ std::string short_count(double count) {
 /// With a comma before every three digits.
 std::string rate_per_second(double rate) {
   return rate >= 1000 ? with_commas(rate) : fmt::format("{:.4g}", rate);
-}
-
-std::string calendar(double seconds) {
-  if (seconds >= 2 * kYear)
-    return fmt::format("{:.1f} years ({} days)", seconds / kYear, with_commas(seconds / kDay));
-  if (seconds >= 2 * kDay) return fmt::format("{:.1f} days", seconds / kDay);
-  return fmt::format("{:.2f} hours", seconds / 3600);
 }
 
 std::string model_line(const Scenario& scenario) {
@@ -117,7 +107,7 @@ std::string budget_line(const TrainingStepResult& result) {
   const Throughput& speed = result.throughput;
   const bool tokens = speed.tokens_per_s.has_value();
   return fmt::format("{} {}s: {}, {} GPU-hours", short_count(*result.scenario.samples),
-                     tokens ? "token" : speed.sample, calendar(*speed.training_s),
+                     tokens ? "token" : speed.sample, calendar_text(*speed.training_s),
                      short_count(*speed.gpu_hours));
 }
 

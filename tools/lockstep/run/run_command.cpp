@@ -110,13 +110,12 @@ void add_trace(const Command& command, Options& given) {
 
 void add_plots(const Command& command, Options& given) {
   command
-      .add_option("--plot", given.plots,
-                  "Draw a figure of the step: pipeline, memory, breakdown, links, path (the "
-                  "critical path), "
-                  "timeline (ranks and streams), topology or traffic (communication over time); "
-                  "FILE ends in .svg, .pdf or .png; the figure's name may be omitted if the file "
-                  "has "
-                  "it, such as pipeline.svg; repeatable")
+      .add_option(
+          "--plot", given.plots,
+          "Draw a figure of the step: pipeline, memory, breakdown, links, path (the "
+          "critical path), timeline (ranks and streams), topology or traffic (communication "
+          "over time); FILE ends in .svg, .pdf or .png; without FIGURE= it is the figure "
+          "that the file is named after, such as memory.svg, else pipeline; repeatable")
       ->type_name("FIGURE=FILE")
       ->allow_extra_args(false);
   add_report_option(command, given.run.report);
@@ -125,7 +124,7 @@ void add_plots(const Command& command, Options& given) {
 std::vector<FigureTarget> targets_of(const Options& given) {
   std::vector<FigureTarget> out;
   for (const std::string& text : given.plots)
-    out.push_back(parse_figure_target(text, {run_figure_kinds()}));
+    out.push_back(parse_figure_target(text, {run_figure_kinds(), "pipeline"}));
   check_figure_targets(out);
   return out;
 }

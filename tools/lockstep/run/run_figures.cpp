@@ -60,7 +60,7 @@ Heading heading_of(const std::string& what, const TrainingStepResult& result) {
 
 /// Which rank a row shows.
 std::string note_on_rows(const Scenario& scenario) {
-  return scenario.parallel.pp > 1 ? "Each row is the rank of a stage that computes longest."
+  return scenario.parallel.pp > 1 ? "Each row is the rank of its stage that computes longest."
                                   : "The row is the rank that computes longest.";
 }
 

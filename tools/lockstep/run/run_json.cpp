@@ -388,7 +388,7 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
     out["algorithms"].push_back(choice_words(each));
   out["experts"] = expert_notes(result.scenario);
   out["without_effect"] = notes_json(result.scenario.notes);
-  out["warnings"] = nic_warnings(result.facts);
+  out["warnings"] = hardware_warnings(result);
   out["rows"] = rows;
   return text_of(out);
 }

@@ -105,7 +105,7 @@ std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepR
   }
   for (std::string& line : lines_of(result.link_changes, scenario.cluster.cluster))
     out.push_back(std::move(line));
-  for (std::string& line : nic_warnings(result.facts)) out.push_back(std::move(line));
+  for (std::string& line : hardware_warnings(result)) out.push_back(std::move(line));
   for (const ScenarioNote& note : scenario.notes) out.push_back(note.text());
   for (const ReportedChoice& each : result.step.algorithms)
     if (!each.refused.empty()) out.push_back(choice_words(each));
@@ -142,7 +142,7 @@ RunTable step_table(const RunOptions& options, const TrainingStepResult& result)
                            speed.hardware_flops / speed.model_flops));
   if (speed.six_n_d)
     add("6 N D rule of thumb",
-        fmt::format("{:.1f} days for {:.3g} FLOPs at {}", *speed.six_n_d_s / 86'400, *speed.six_n_d,
+        fmt::format("{} for {:.3g} FLOPs at {}", calendar_text(*speed.six_n_d_s), *speed.six_n_d,
                     result.scenario.sustained ? "the sustained rate" : "the same FLOP/s"));
   return table;
 }
@@ -429,8 +429,30 @@ std::string row_in_markdown(const std::vector<std::string>& cells) {
 
 }  // namespace
 
-std::vector<std::string> nic_warnings(const ClusterFacts& facts) {
+namespace {
+
+/// Of GPUs that replaced those of a cluster file, whose links stay: cluster.gpu, `plan --gpu`.
+std::optional<std::string> gpu_link_warning(const TrainingStepResult& result) {
+  constexpr double kSlack = 1.25;
+  const Device& device = result.scenario.cluster.device;
+  if (!device.peer_links || !result.facts.gpu_switch) return std::nullopt;
+  const Rate own =
+      device.peer_links->bandwidth.scaled(static_cast<double>(device.peer_links->count));
+  const double ratio = own.bytes_per_second() / result.facts.gpu_switch->bytes_per_second();
+  if (ratio < kSlack && ratio > 1 / kSlack) return std::nullopt;
+  return fmt::format(
+      "warning: {} is on the GPU links of {}, {} each way instead of its own {}; cluster = "
+      "{{\"gpu\": \"{}\", \"gpus\": {}}} builds nodes with its own",
+      device.id, result.scenario.cluster.name, to_string(*result.facts.gpu_switch), to_string(own),
+      device.id, result.scenario.parallel.ranks());
+}
+
+}  // namespace
+
+std::vector<std::string> hardware_warnings(const TrainingStepResult& result) {
+  const ClusterFacts& facts = result.facts;
   std::vector<std::string> out;
+  if (auto warning = gpu_link_warning(result)) out.push_back(*std::move(warning));
   if (facts.nic_exceeds_pcie()) {
     const Rate reachable = *facts.reachable();
     out.push_back(

@@ -21,8 +21,9 @@ struct RunTable {
   std::string_view id{};
 };
 
-/// "warning: NICs of 800 Gb/s ... are no faster than 384 Gb/s", where it applies.
-[[nodiscard]] std::vector<std::string> nic_warnings(const ClusterFacts& facts);
+/// Hardware that cannot be used as it is given: "warning: NICs of 800 Gb/s ... are no faster than
+/// 384 Gb/s", GPUs on the switch links of others.
+[[nodiscard]] std::vector<std::string> hardware_warnings(const TrainingStepResult& result);
 
 /// Headline, variants, step, breakdown of time, pipeline stages, memory, links.
 [[nodiscard]] std::vector<RunTable> tables_of_run(const RunOptions& options,

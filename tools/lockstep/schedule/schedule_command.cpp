@@ -52,7 +52,7 @@ Bytes size_of(const Options& given) {
 
 const ElementType& type_of(const Options& given) {
   if (const ElementType* type = find_element_type(given.type)) return *type;
-  throw UsageError(fmt::format("-d: there is no element type \"{}\"", given.type));
+  throw UsageError(fmt::format("-d: unknown element type \"{}\"", given.type));
 }
 
 /// Numbers of chunks go by the cluster, as in `lockstep collective`.

@@ -97,12 +97,13 @@ void add_report(const Command& app) {
       "report", "Write a training step, or two next to each other, as a page of one HTML file");
   const auto given = std::make_shared<Options>();
   command
-      ->add_option("a", given->first,
+      ->add_option("scenario", given->first,
                    "Scenario file, name of a shipped one, or a result of `run --format json`")
       ->required()
       ->type_name("SCENARIO|RESULT");
   command
-      ->add_option("b", given->second, "The second step: the page has both and their differences")
+      ->add_option("second", given->second,
+                   "Second step, to compare: the page has both and their differences")
       ->type_name("SCENARIO|RESULT");
   command->add_option("-o,--output", given->output, "HTML file to write, e.g. run.html")
       ->required()
@@ -114,8 +115,8 @@ void add_report(const Command& app) {
       ->allow_extra_args(false);
   command
       ->add_option("--change", given->changes,
-                   "Override a value of the second step alone, without B of the same scenario; "
-                   "repeatable")
+                   "Override a value of the second step only, which is the first one with these "
+                   "changes if no second scenario is given; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_whole_number(
@@ -131,7 +132,7 @@ void add_report(const Command& app) {
   command->footer(
       "The page needs no network, reads without its script, and prints on paper; ? shows its "
       "keys.\n"
-      "collective, complexity and plan write theirs with --report FILE.html, run too.\n\n"
+      "collective, complexity and plan write theirs with --report FILE.html, and so does run.\n\n"
       "Examples:\n"
       "  lockstep report llama7b-256 -o run.html\n"
       "  lockstep report llama7b-256 --change parallel.tp=4 --change parallel.dp=16 -o both.html\n"

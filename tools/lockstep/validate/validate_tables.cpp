@@ -257,9 +257,9 @@ std::string reason_text(const UnmodeledRow& of) {
     case UnmodeledReason::shape_not_printed:
       return "the shape that reached it is not printed";
     case UnmodeledReason::host_link:
-      return "the link to the host is no figure of a device";
+      return "the link to the host is not a parameter of a device";
     case UnmodeledReason::attention_over_gpus:
-      return "one attention over several GPUs is no training step";
+      return "one attention over several GPUs is not a training step";
     case UnmodeledReason::no_chosen_algorithm:
       return "no times of an algorithm that NCCL chooses";
     case UnmodeledReason::no_fitted_parameters:

@@ -88,9 +88,9 @@ TEST_CASE("what calibrate cannot do is said in one sentence") {
   CHECK(run_command("lockstep calibrate --backend host --transport rdma").err ==
         "lockstep: error: --transport: expected copies or nccl, got \"rdma\"\n");
   CHECK(run_command("lockstep calibrate --backend host --transport nccl").err ==
-        "lockstep: error: --transport nccl is between GPUs: it goes with --backend cuda\n");
+        "lockstep: error: --transport nccl requires --backend cuda\n");
   CHECK(run_command("lockstep verify collective all_reduce --devices 2").err ==
-        "lockstep: error: --devices goes with --backend\n");
+        "lockstep: error: --devices requires --backend\n");
   CHECK(run_command("lockstep run mlp-two-gpus --calibration configs/devices/host.json").status ==
         2);
   // Options of the other way to calibrate, and files that cannot be, before anything is measured.

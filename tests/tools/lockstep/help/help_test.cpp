@@ -72,6 +72,16 @@ class StoresOfExamples {
 
 }  // namespace
 
+TEST_CASE("a command's own options come before those that it shares, and --help comes last") {
+  for (const std::string command : {"lockstep explain", "lockstep replay", "lockstep complexity"}) {
+    CAPTURE(command);
+    const std::string help = help_of(command);
+    CHECK(help.find("\nOptions:\n") < help.find("\nCluster:\n"));
+    CHECK(help.find("\nOutput:\n") < help.find("\nHelp:\n"));
+    CHECK(section(help, "Help:").size() == 1);
+  }
+}
+
 TEST_CASE("the help leads to every command") {
   const std::vector<std::string> expected = {"lockstep",
                                              "lockstep collective",

@@ -153,6 +153,30 @@ TEST_CASE("all figures of a step are drawn at once, kinds by file name") {
   CHECK(count(links.parsed(), "bar") > 0);
 }
 
+TEST_CASE("a file without a figure's name is the pipeline of a step, the front of a search") {
+  const NewFigure step(".svg");
+  (void)output_of("lockstep run pipeline-1f1b --no-variants --suggest 0 --plot " + step.path());
+  CHECK(contains(text_of(step.path()), "Training step by stage and microbatch"));
+  const NewFigure front(".svg");
+  (void)output_of(
+      "lockstep plan --model llama3-8b --cluster dgx-h100 --nodes 1 --global-batch 8 --fix "
+      "overlap=none --fix pp=1 --fix vpp=1 --top 1 --plot " +
+      front.path());
+  CHECK(contains(text_of(front.path()), "Layouts: step time over peak memory"));
+}
+
+TEST_CASE("curves of complexity that hide one another are named together") {
+  // Each sends and receives 2(n-1)/n of the message, in powers of two of ranks.
+  const NewFigure figure(".svg");
+  const std::string command = "lockstep complexity all_reduce --ranks 2..64 --plot-of busiest ";
+  (void)output_of(command + "--algorithm ring,direct --plot " + figure.path());
+  CHECK(contains(text_of(figure.path()), "ring = direct"));
+  CHECK(contains(text_of(figure.path()), "bytes of the busiest node, message of 64 MiB"));
+  (void)output_of(command + "--algorithm ring,direct,halving_doubling --plot " + figure.path());
+  CHECK(contains(text_of(figure.path()), "ring (and 2 equal)"));
+  CHECK(contains(text_of(figure.path()), "Equal to ring: direct, halving_doubling."));
+}
+
 TEST_CASE("a step that does not fit is not drawn, and the reason is printed") {
   const NewFigure figure(".svg");
   const CommandResult result =
@@ -192,9 +216,6 @@ TEST_CASE("figures that cannot be are refused before anything is simulated") {
       "lockstep collective --concurrent tests/data/concurrent/two-jobs.json --cluster "
       "dgx-h100 --plot x.svg",
       2, "cannot be combined with --concurrent");
-  check_refused("lockstep run pipeline-1f1b --plot x.svg", 2,
-                "expected FIGURE=FILE, such as pipeline=FILE.svg, with FIGURE one of pipeline, "
-                "memory, breakdown, links");
   check_refused("lockstep run pipeline-1f1b --plot pipeline=x.txt", 2, ".svg, .pdf or .png");
   check_refused(kRing + "--sizes 0 --plot x.svg", 1, "no size above 0");
 }

@@ -35,6 +35,17 @@ TEST_CASE("GPT-3 on one V100 takes 355 years by 6 N D, about 360 with all that i
   CHECK(result["six_n_d_s"].get<double>() / kYear == doctest::Approx(355.4).epsilon(0.005));
   CHECK(result["training_s"].get<double>() / kYear == doctest::Approx(360).epsilon(0.01));
   CHECK(result["memory"]["fits"] == false);
+  // 3.1418e23 / 28e12 / 3600 / 24 = 129,870 days by N of 174.6e9; in years where it is printed.
+  const std::string table = output_of("lockstep run gpt3-v100");
+  CHECK(contains(table, "6 N D rule of thumb   355.7 years (129,914 days) for 3.14e+23 FLOPs"));
+}
+
+TEST_CASE("scenarios without dp fill the cluster that they are given") {
+  const std::string run = "lockstep run llama3-70b --suggest 0 --format json --set ";
+  // 8 nodes are 64 GPUs = tp 4 * cp 2 * pp 4 * dp 2.
+  CHECK(Json::parse(output_of(run + "seed=1"))["config"]["parallel"]["dp"] == 2);
+  CHECK(Json::parse(output_of(run + "cluster.nodes=16"))["config"]["parallel"]["dp"] == 4);
+  CHECK(Json::parse(output_of(run + "parallel.tp=8"))["config"]["parallel"]["dp"] == 1);
 }
 
 TEST_CASE("GPT-3 does not fit an A100: 16 bytes for each parameter, by part") {

@@ -25,8 +25,13 @@ void add_link(const Cluster& cluster, const ClusterLink& link, ClusterFacts& fac
       keep_first(facts.nic_pcie, link.figures.carried());
     }
   }
-  if (link.kind == LinkKind::pcie && is_of_first_node(cluster, link.from, VertexKind::gpu))
-    keep_first(facts.gpu_pcie, link.figures.carried());
+  if (!is_of_first_node(cluster, link.from, VertexKind::gpu)) return;
+  if (link.kind == LinkKind::pcie) keep_first(facts.gpu_pcie, link.figures.carried());
+  const bool to_switch = cluster.vertex(link.to).kind == VertexKind::nvswitch;
+  if (to_switch && cluster.vertex(link.from).local == 0)
+    facts.gpu_switch = Rate::bytes_per_second(
+        static_cast<std::uint64_t>((facts.gpu_switch ? facts.gpu_switch->bytes_per_second() : 0) +
+                                   link.figures.bandwidth.bytes_per_second()));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ struct ClusterFacts {
   std::optional<Rate> nic_usable{};  // after efficiency
   std::optional<Rate> nic_pcie{};    // bandwidth of its link to the node
   std::optional<Rate> gpu_pcie{};    // bandwidth of a GPU's PCIe link
+  std::optional<Rate>
+      gpu_switch{};  // nominal, all links of the first GPU to GPU switches, as built
 
   /// Bandwidth limit of the PCIe links of a NIC and the GPUs that share it; none if either is
   /// unknown.
