@@ -41,8 +41,9 @@ void set_dimensions(const std::vector<int>& given, AlgorithmInput& input) {
   const std::int64_t product =
       std::accumulate(given.begin(), given.end(), std::int64_t{1}, std::multiplies<>{});
   if (product != input.n)
-    throw RequestError("dims", fmt::format("{} makes {} ranks, there are {}",
-                                           to_string(ArgumentValue{given}), product, input.n));
+    throw RequestError("dims",
+                       fmt::format("{} makes {} ranks, there are {}",
+                                   lockstep::to_string(ArgumentValue{given}), product, input.n));
   input.layout.dimensions = given;
 }
 

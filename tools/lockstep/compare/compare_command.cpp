@@ -71,11 +71,11 @@ void add_compare(const Command& app) {
       app.add_subcommand("compare", "Explain why one training step takes longer than another");
   const auto given = std::make_shared<Options>();
   command
-      ->add_option("a", given->first,
+      ->add_option("scenario", given->first,
                    "Scenario file, name of a shipped one, or a result of `run --format json`")
       ->required()
       ->type_name("SCENARIO|RESULT");
-  command->add_option("b", given->second, "The second step")->type_name("SCENARIO|RESULT");
+  command->add_option("second", given->second, "The second step")->type_name("SCENARIO|RESULT");
   command
       ->add_option("--set", given->overrides,
                    "Override a scenario value, e.g. parallel.tp=4, of both steps; repeatable")

@@ -15,6 +15,7 @@
 #include "tools/lockstep/run/run_figures.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
+#include "tools/lockstep/run/step_words.hpp"
 #include "tools/lockstep/step_data/step_data.hpp"
 
 namespace lockstep::cli {
@@ -159,12 +160,8 @@ class RunReport {
                             to_string(each.bytes), to_string(each.transfer),
                             to_string(each.waiting), to_string(each.exposed)});
     HtmlTable algorithms{"algorithms of collectives", {}, {"collective", ""}, {true, true}, {}, {}};
-    for (const std::string& line : result_.step.algorithms) {
-      const std::size_t by = line.find(" by ");
-      algorithms.rows.push_back(by == std::string::npos
-                                    ? std::vector<std::string>{line, ""}
-                                    : std::vector{line.substr(0, by), line.substr(by + 4)});
-    }
+    for (const ReportedChoice& each : result_.step.algorithms)
+      algorithms.rows.push_back({call_words(each), algorithm_words(each)});
     return html_of(table) + (algorithms.rows.empty() ? "" : html_of(algorithms));
   }
 

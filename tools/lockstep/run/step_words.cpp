@@ -30,11 +30,18 @@ std::string measured_links(const MachineLinkUse& links) {
 
 }  // namespace
 
+std::string call_words(const ReportedChoice& choice) {
+  return fmt::format("{}: {} of {} bytes among {}", choice.group, to_string(choice.collective),
+                     choice.message.count(), choice.members);
+}
+
+std::string algorithm_words(const ReportedChoice& choice) {
+  return choice.algorithm +
+         (choice.refused.empty() ? "" : ", as these ranks cannot have " + choice.refused);
+}
+
 std::string choice_words(const ReportedChoice& choice) {
-  return fmt::format(
-      "{}: {} of {} bytes among {} by {}{}", choice.group, to_string(choice.collective),
-      choice.message.count(), choice.members, choice.algorithm,
-      choice.refused.empty() ? "" : ", as these ranks cannot have " + choice.refused);
+  return call_words(choice) + " by " + algorithm_words(choice);
 }
 
 std::string text_of(const std::vector<std::pair<int, int>>& ranges) {

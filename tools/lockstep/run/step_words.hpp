@@ -21,7 +21,11 @@ namespace lockstep::cli {
 /// "error of representatives: +0.50 % on 512 of 2048 ranks (7.28 s, all ranks 7.24 s)".
 [[nodiscard]] std::string text_of(const FidelityCheck& check, int ranks);
 
-/// "tp: all_reduce of 67108864 bytes among 8 by ring:channels=8".
+/// "tp: all_reduce of 67108864 bytes among 8".
+[[nodiscard]] std::string call_words(const ReportedChoice& choice);
+/// "ring:channels=8".
+[[nodiscard]] std::string algorithm_words(const ReportedChoice& choice);
+/// Both: "tp: all_reduce of 67108864 bytes among 8 by ring:channels=8".
 [[nodiscard]] std::string choice_words(const ReportedChoice& choice);
 
 /// "NVLinks as measured, 100 GB/s after 3 us from GPU 0 to GPU 1 (else 240 GB/s after 600 ns): the
