@@ -29,6 +29,7 @@ std::string regime_words(const std::string& regime) {
 
 std::string signed_time(double seconds) {
   const Duration time = Duration::picoseconds(std::llround(std::abs(seconds) * 1e12));
+  if (time == Duration{}) return to_string(time);
   return (seconds < 0 ? "-" : "+") + to_string(time);
 }
 
@@ -76,7 +77,8 @@ class CompareReport {
 
   [[nodiscard]] Cell share(double seconds) const {
     const double fraction = step_a() > 0 ? seconds / step_a() : 0;
-    return Cell{fraction, fmt::format("{:+.1f}", 100 * fraction)};
+    const bool none = std::abs(fraction) < 0.0005;
+    return Cell{fraction, none ? "0.0" : fmt::format("{:+.1f}", 100 * fraction)};
   }
 
   void add_row(const char* part, const std::string& name, Duration a, Duration b) {
@@ -134,7 +136,7 @@ class CompareReport {
 
   void add_effects() {
     Section section;
-    section.notes = {"", attribution_words()};
+    section.notes = {attribution_words()};
     for (const ChangeEffect& each : result_.effects)
       section.rows.push_back({Cell{std::string{"change"}}, Cell{change_text(each.change)}, Cell{},
                               Cell{}, Cell{each.seconds, signed_time(each.seconds)},
@@ -165,8 +167,8 @@ class CompareReport {
 
   void add_places() {
     Section section;
-    section.notes = {"", result_.places.empty() ? "by stage and block: not with parameter averaging"
-                                                : "by stage, block and class of work"};
+    section.notes = {result_.places.empty() ? "by stage and block: not with parameter averaging"
+                                            : "by stage, block and class of work"};
     out_.sections.push_back(std::move(section));
     add_rows("place", result_.places, result_.places.size(), [](const PlaceDifference& each) {
       return fmt::format("{}{}{}: {}", each.role, each.block.empty() ? "" : ", ", each.block,
