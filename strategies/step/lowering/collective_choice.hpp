@@ -37,6 +37,8 @@ struct ReportedChoice {
   std::size_t members = 0;
   std::string algorithm;
   std::string refused{};  // the algorithm of the scenario, if these members cannot execute it
+
+  friend bool operator==(const ReportedChoice&, const ReportedChoice&) = default;
 };
 
 /// Selects the algorithm of each collective in a training step: the scenario's for the group if the
