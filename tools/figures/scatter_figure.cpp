@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "tools/figures/text_width.hpp"
 
 namespace lockstep::figures {
 
 namespace {
+
+constexpr std::size_t kMostOthers = 500;
 
 constexpr double kTickSize = 13;
 constexpr double kAxisSize = 14;
@@ -46,7 +49,7 @@ class ScatterDrawing {
     origin_.y = y + 6;
     draw_axes();
     if (figure_.line) draw_line();
-    for (const ScatterPoint* each : others_) draw_dot(*each, 3.6, "#b5b5b5", "#8a8a8a");
+    draw_others();
     for (const ScatterPoint* each : marked_) draw_dot(*each, 5.5, kColors[1], "#ffffff");
     draw_numbers();
     const double bottom = origin_.y + plot_.y + 56;
@@ -105,6 +108,20 @@ class ScatterDrawing {
     if (line.size() > 1) svg_.polyline(line, {kColors[1], 1.5, "5 4"});
   }
 
+  /// Of many points only the first in two by two pixels: the others would be behind it.
+  void draw_others() {
+    std::set<std::pair<std::int64_t, std::int64_t>> taken;
+    for (const ScatterPoint* each : others_) {
+      const Point at = place(each->at);
+      const bool is_free = taken.emplace(std::llround(at.x / 2), std::llround(at.y / 2)).second;
+      if (others_.size() > kMostOthers && !is_free) {
+        ++hidden_;
+      } else {
+        draw_dot(*each, 3.6, "#b5b5b5", "#8a8a8a");
+      }
+    }
+  }
+
   void draw_dot(const ScatterPoint& point, double radius, std::string_view fill,
                 std::string_view border) {
     const Point at = place(point.at);
@@ -152,6 +169,9 @@ class ScatterDrawing {
     if (marked_.size() > named_.size())
       out.push_back(
           fmt::format("{} more of the front have no number", marked_.size() - named_.size()));
+    if (hidden_ > 0)
+      out.push_back(fmt::format("{} of {} gray points are left out: they would be behind others",
+                                hidden_, others_.size()));
     out.insert(out.end(), figure_.notes.begin(), figure_.notes.end());
     return out;
   }
@@ -161,6 +181,7 @@ class ScatterDrawing {
   double width_;
   std::vector<const ScatterPoint*> marked_{};
   std::vector<const ScatterPoint*> others_{};
+  std::size_t hidden_ = 0;            // of them
   std::vector<std::size_t> named_{};  // of the marked ones
   Range x_;
   Range y_;

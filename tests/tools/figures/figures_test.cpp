@@ -325,6 +325,19 @@ TEST_CASE("links of a topology are wider the busier they are, and dashed without
   CHECK(std::string{links[0].attribute("data-link").value()} == "gpu -> switch");
 }
 
+TEST_CASE("of many gray points of a scatter those behind others are left out, with a note") {
+  ScatterFigure figure;
+  figure.heading = {"Layouts", {}};
+  figure.points.push_back({{0, 0}, "best", true});
+  figure.points.push_back({{1, 1}, "worst"});
+  for (int i = 0; i < 600; ++i) figure.points.push_back({{0.5, 0.5}, "same"});
+  const Parsed parsed(draw(figure));
+  CHECK(parsed.all("front").size() == 1);
+  CHECK(parsed.all("point").size() == 2);
+  // 599 of the 600 at one place, and all gray points are 601.
+  CHECK(parsed.has_text("599 of 601 gray points are left out: they would be behind others"));
+}
+
 TEST_CASE("values have the unit and prefix that fits") {
   CHECK(value_text(2e-5, Unit::seconds) == "20 µs");
   CHECK(value_text(1.5, Unit::seconds) == "1.5 s");
