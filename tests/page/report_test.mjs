@@ -97,6 +97,7 @@ test('the keys walk the critical path, and the selected operation lights its lin
   for (let i = 0; i < 400 && !/links/.test(await selection(page)); ++i) await page.keyboard.press('n');
   assert.match(await selection(page), /links.*->.*peer: rank/);
   assert.ok((await page.locator('#links ~ figure .selected').count()) >= 1);
+  assert.deepEqual(await findings(page), []);
   // The view is in the address and comes back with it.
   const before = await selection(page);
   await page.keyboard.press('f');
@@ -205,6 +206,7 @@ test('? shows the keys, 1 to 5 go to the views, and values of figures are read b
   await page.keyboard.press('?');
   assert.ok(await page.locator('dialog[open]').isVisible());
   assert.match(await page.textContent('dialog'), /critical path/);
+  assert.deepEqual(await findings(page), []);
   await page.keyboard.press('Escape');
   for (const [key, id] of Object.entries({ 1: 'timeline', 2: 'breakdown', 3: 'pipeline', 4: 'memory', 5: 'links' })) {
     await page.keyboard.press(key);

@@ -57,7 +57,7 @@ code { font: .9em/1.4 ui-monospace, "Liberation Mono", "DejaVu Sans Mono", monos
   overflow-wrap: anywhere; white-space: pre-wrap; }
 .live-panel { background: var(--card); border: 1px solid var(--line); border-radius: .4rem; padding: .6rem .9rem; }
 #timeline-view { position: relative; background: #ffffff; border: 1px solid #8a8a8a; border-radius: .4rem; }
-#timeline-view canvas { display: block; width: 100%; touch-action: none; }
+#timeline-view canvas { display: block; width: 100%; touch-action: pan-y; }
 #timeline-view canvas:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 .tools { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; margin: .4rem 0; }
 .tools button { font: inherit; font-size: .9rem; padding: .1rem .6rem; background: var(--card); color: var(--text);
