@@ -101,10 +101,11 @@ std::vector<double> spread(const std::vector<double>& wanted, double gap, double
     out[i] = std::max(wanted[i], next);
     next = out[i] + gap;
   }
+  std::reverse(order.begin(), order.end());
   double last = to;
-  for (auto i = order.rbegin(); i != order.rend(); ++i) {
-    out[*i] = std::min(out[*i], last);
-    last = out[*i] - gap;
+  for (const std::size_t i : order) {
+    out[i] = std::min(out[i], last);
+    last = out[i] - gap;
   }
   return out;
 }

@@ -80,6 +80,7 @@ dialog kbd { border: 1px solid var(--soft); border-radius: .2rem; padding: 0 .3r
 @media screen and (min-width: 1900px) {
   html { font-size: 22px; }
   body { max-width: 80rem; }
+  main > figure svg { width: 75%; }
   .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1rem; }
   .pair > div { min-width: 0; }
 }

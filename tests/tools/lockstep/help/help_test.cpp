@@ -130,7 +130,7 @@ TEST_CASE("every help names its command in full and has two examples that run") 
     const bool of_files = serves || command == "lockstep merge" || command == "lockstep query" ||
                           command == "lockstep report" || command == "lockstep teach";
     std::string before = of_files ? "cd " + stores.folder() + " && " : "";
-    if (serves) before += "timeout --preserve-status -s INT 1 ";  // they serve until ctrl-C
+    if (serves) before += "timeout --preserve-status -s INT 0.3 ";  // they serve until ctrl-C
     for (const std::string& example : examples) {
       CAPTURE(example);
       CHECK(example.rfind(command, 0) == 0);
