@@ -11,9 +11,9 @@
 #include "tools/figures/memory_figure.hpp"
 #include "tools/figures/pipeline_figure.hpp"
 #include "tools/figures/scatter_figure.hpp"
+#include "tools/figures/step/topology_figure.hpp"
+#include "tools/figures/step/track_figure.hpp"
 #include "tools/figures/text_width.hpp"
-#include "tools/figures/topology_figure.hpp"
-#include "tools/figures/track_figure.hpp"
 
 namespace lockstep::figures {
 

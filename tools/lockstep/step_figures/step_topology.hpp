@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tools/app/step/run_step.hpp"
-#include "tools/figures/topology_figure.hpp"
+#include "tools/figures/step/topology_figure.hpp"
 #include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tools/app/step/run_step.hpp"
-#include "tools/figures/track_figure.hpp"
+#include "tools/figures/step/track_figure.hpp"
 #include "tools/lockstep/output/app.hpp"
 
 namespace lockstep::cli {

@@ -1,4 +1,4 @@
-#include "tools/figures/topology_figure.hpp"
+#include "tools/figures/step/topology_figure.hpp"
 
 #include <fmt/format.h>
 

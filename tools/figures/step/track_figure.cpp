@@ -1,4 +1,4 @@
-#include "tools/figures/track_figure.hpp"
+#include "tools/figures/step/track_figure.hpp"
 
 #include <algorithm>
 #include <map>
