@@ -61,6 +61,9 @@ Completions matching(Completions all, const std::string& typed, const std::strin
   return out;
 }
 
+/// How the help of `--set` begins in commands that take a cluster, not a scenario.
+constexpr const char* kOverrideOfCluster = "Override a value of the cluster file";
+
 /// A list is completed at its last element; types of lists end in "...".
 bool is_list(const OptionInfo& option) {
   return option.delimiter != '\0' || option.type.find(",...") != std::string::npos;
@@ -68,7 +71,10 @@ bool is_list(const OptionInfo& option) {
 
 Completions complete_value(const OptionInfo& option, const std::vector<std::string>& arguments,
                            const std::string& typed, const std::string& before) {
-  if (option.name() == "--set") return matching(complete_override(typed), typed, before);
+  if (option.name() == "--set")
+    return matching(starts_with(option.help, kOverrideOfCluster) ? complete_cluster_override()
+                                                                 : complete_override(typed),
+                    typed, before);
   const std::size_t comma = is_list(option) ? typed.rfind(',') : std::string::npos;
   const std::size_t begin = comma == std::string::npos ? 0 : comma + 1;
   return matching(values_of(option, arguments), typed.substr(begin),

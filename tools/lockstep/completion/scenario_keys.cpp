@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "sim/config/json.hpp"
 #include "tools/lockstep/help/schema_file.hpp"
+#include "topologies/builders/registry.hpp"
 
 namespace lockstep::cli {
 
@@ -50,6 +52,28 @@ Completions complete_override(const std::string& typed) {
   collect(scenario, scenario.root(), "", valued, out);
   const SchemaFile model("model");
   collect(model, model.root(), "model.", valued, out);
+  return out;
+}
+
+Completions complete_cluster_override() {
+  Completions out;
+  std::set<std::string> added;
+  const auto add = [&](const std::string& key, std::string_view help) {
+    if (added.insert(key).second) out.add(key + "=", std::string{help});
+  };
+  add("device", "Device of the GPUs");
+  for (const Builder& builder : topology_builders()) {
+    const std::string section = builder.is_fabric() ? "fabric." : "topology.";
+    for (const Parameter& each : builder.parameters) {
+      const std::string key = section + std::string{each.name};
+      if (each.type != ParameterType::link) {
+        add(key, each.description);
+        continue;
+      }
+      for (const char* part : {".bandwidth", ".latency", ".efficiency"})
+        add(key + part, each.description);
+    }
+  }
   return out;
 }
 

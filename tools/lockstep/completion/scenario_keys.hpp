@@ -10,4 +10,8 @@ namespace lockstep::cli {
 /// of an enumerated key.
 [[nodiscard]] Completions complete_override(const std::string& typed);
 
+/// Keys of cluster files for the `--set` of commands that take a cluster: "topology.shape=", from
+/// the registry of builders.
+[[nodiscard]] Completions complete_cluster_override();
+
 }  // namespace lockstep::cli

@@ -127,6 +127,9 @@ TEST_CASE("keys of scenarios and their enumerated values are offered after --set
   CHECK(offers("run x --set model.s", "model.seq="));
   CHECK(offers("run x --set parallel.schedule=", "parallel.schedule=1f1b"));
   CHECK(offers("run x --set ignore_memory=", "ignore_memory=true"));
+  CHECK(offers("collective all_reduce --set topo", "topology.shape="));
+  CHECK(offers("topology show dgx-h100 --set fabric.link.", "fabric.link.bandwidth="));
+  CHECK_FALSE(offers("collective all_reduce --set par", "parallel.tp="));
 }
 
 TEST_CASE("a value without a choice has a type that says so") {
