@@ -35,8 +35,8 @@ TEST_CASE("malformed XML: where, what was found and what is expected") {
         "t:2:8: error: this end belongs to no open element, got \"pci></system>\"");
   CHECK(refused("<system><!-- never closed") ==
         "t:1:26: error: a comment has no end, \"-->\", got the end of the file");
-  CHECK(refused("<system>< cpu/></system>")
-            .find("t:1:10: error: this is no element: expected <NAME") == 0);
+  CHECK(refused("<system>< cpu/></system>").find("t:1:10: error: not an element: expected <NAME") ==
+        0);
 }
 
 TEST_CASE("another root is refused, with what it is where that is known") {
