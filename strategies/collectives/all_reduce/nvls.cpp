@@ -167,7 +167,7 @@ PipelineRounds nvls_rounds(const AlgorithmInput& input) {
   const int group = input.layout.per_node;
   if (group == input.n) return {.fixed = 3};
   const auto across = inner_cost(input, input.n / group, group);
-  const std::int64_t rounds = across ? across->rounds : 2 * ceil_lg(input.n / group);
+  const std::int64_t rounds = across ? across->rounds : std::int64_t{2} * ceil_lg(input.n / group);
   return {.fixed = 3, .per_chunk = group * std::max<std::int64_t>(1, rounds)};
 }
 

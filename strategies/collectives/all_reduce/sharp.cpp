@@ -47,7 +47,7 @@ std::optional<CollectiveCost> sharp_estimate(const AlgorithmInput& input) {
   if (input.n == 1 || input.layout.per_node > 1) return std::nullopt;
   const ReductionTrees trees{input.n, 1, input.layout.fabric_switches};
   const std::int64_t chunks = chunk_count(input, rounds_of(trees));
-  const std::int64_t rounds = chunks - 1 + 2 * trees.depth();
+  const std::int64_t rounds = chunks - 1 + std::int64_t{2} * trees.depth();
   return CollectiveCost{.rounds = rounds, .path_blocks = chunks, .sent_blocks = chunks};
 }
 

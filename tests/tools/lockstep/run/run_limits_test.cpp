@@ -19,9 +19,10 @@ void refuses(const std::string& command, std::initializer_list<const char*> part
 }  // namespace
 
 TEST_CASE("products of degrees are not wrapped") {
-  // 2^16 * 2^16 = 2^32, which is 0 in 32 bits; the file's dp is 8.
+  // 2^16 * 2^16 = 2^32, which is 0 in 32 bits; times 8.
   const std::string square =
-      "llama7b-256 --set parallel.tp=65536 --set parallel.pp=65536 --set parallel.cp=1";
+      "llama7b-256 --set parallel.dp=8 --set parallel.tp=65536 --set parallel.pp=65536 --set "
+      "parallel.cp=1";
   refuses("lockstep run " + square, {"= 34359738368, but the cluster has 256 GPUs"});
   refuses("lockstep verify strategy " + square, {"= 34359738368, but the cluster has 256 GPUs"});
   // 3033169 * 24 * 59 = 2^32 + 8.
