@@ -15,6 +15,7 @@ export function requestsOf(catalog) {
   const film = { do: 'film', collective: 'all_reduce', algorithm: 'ring', size_bytes: 1 << 20 };
   for (const cluster of ['star', 'ring', 'full-mesh', 'fat-tree']) out.push({ ...film, cluster, ranks: 12 });
   out.push({ ...film, cluster: 'torus-2d' }, { ...film, cluster: 'dgx-h100', nodes: 2, algorithm: 'hierarchical' });
+  out.push({ ...film, cluster: star(64), algorithm: 'double_binary_tree', size_bytes: 1 << 24 });
   out.push({ ...film, cluster: star(64, '200 ns', '100 GB/s') }, { ...film, cluster: 'star', ranks: 8, network: 'queue' });
   out.push({ ...film, cluster: 'star', ranks: 65 }, { ...film, cluster: 'nowhere' }, { ...film, algorithm: 'rng', cluster: 'star' }, { do: 'film' }, { do: 'guess' });
   const sizes = [8, 1000, 65536, 1 << 24, 1 << 30];

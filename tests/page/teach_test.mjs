@@ -1,6 +1,7 @@
 // The page that teaches in a real browser: every view and lesson, by keyboard and mouse.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { findings, folder, json, open, printed, run, sizeOf, stop } from './browser.mjs';
@@ -29,6 +30,12 @@ async function quiet(page, axe = true) {
 }
 const number = (page, selector) => page.getAttribute(selector, 'data-value').then(Number);
 
+test('the page is a part of the command, wherever that is', () => {
+  copyFileSync(process.env.LOCKSTEP, join(folder, 'moved'));
+  execFileSync(join(folder, 'moved'), ['teach', '-o', join(folder, 'again')], { cwd: folder });
+  assert.deepEqual(readFileSync(join(folder, 'again', 'index.html')), readFileSync(file));
+});
+
 test('the page is one file below 2 MB that paints in a second', async () => {
   assert.ok(sizeOf(file) < 2_000_000);
   const page = await open(at(''));
@@ -49,6 +56,22 @@ test('collectives: the numbers of films are those of explain', async () => {
     assert.equal(await number(page, `${film}[data-number="rounds"]`), rounds);
   }
   await quiet(page);
+});
+
+test('collectives: a cluster of chosen links is a file that explain reads', async () => {
+  const page = await show('#/collectives?algorithms=ring,direct&topology=ring&ranks=6&alpha=6&beta=3&size=18');
+  const commands = page.locator('.result details', { hasText: 'Save as cluster.json' }).first();
+  await commands.locator('summary').click();
+  const [cluster, ...lines] = await commands.locator('pre').allTextContents();
+  writeFileSync(join(folder, 'cluster.json'), cluster);
+  for (const line of lines.filter((each) => each.startsWith('lockstep explain'))) {
+    const args = line.replace('cluster.json', join(folder, 'cluster.json')).split(' ').slice(1);
+    const { cost, config } = json(...args);
+    const film = `[data-algorithm="${config.algorithm.name}"] `;
+    assert.equal(await number(page, `${film}[data-number="time_s"]`), cost.simulated_s, line);
+    assert.equal(await number(page, `${film}[data-number="bound_s"]`), Math.max(...cost.bounds.map((each) => each.time_s)), line);
+  }
+  await quiet(page, false);
 });
 
 test('collectives: keys step, play and end a film, and the address keeps the instant', async () => {
@@ -166,7 +189,7 @@ test('dark, small and without JavaScript the page reads', async () => {
   const page = await open(at(''), { javaScriptEnabled: false });
   const text = await page.textContent('main');
   for (const each of ['parameter server', 'ring', 'bubble', 'ZeRO shards', 'lockstep run']) assert.ok(text.includes(each), each);
-  assert.match(await printed(page), /Complexity/);
+  assert.match((await printed(page)).text, /Complexity/);
   await page.context().close();
 });
 

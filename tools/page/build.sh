@@ -37,7 +37,9 @@ build() {
   local file begin='//' end=''
   file=$(file_of "$page")
   if [[ $page == teach ]]; then begin='<!--' end=' -->'; fi
-  node_modules/.bin/tsc -p tsconfig.json
+  local config=tsconfig.json
+  if [[ -f $page/tsconfig.json ]]; then config=$page/tsconfig.json; fi
+  node_modules/.bin/tsc -p "$config"
   PAGE_OUT=$out node_modules/.bin/vite build --config "$page/vite.config.mjs" >&2
   if [[ $page != teach ]] && grep -qi '</script' "$out/$file"; then
     echo "build.sh: $page.js contains </script, which would end it inside a page" >&2

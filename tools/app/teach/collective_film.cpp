@@ -147,8 +147,29 @@ class FilmMaker {
       throw Refusal(fmt::format("round {}: {}", stop->round, stop->what));
   }
 
-  /// The k-th message from one member to another is the k-th transfer between them.
   void time_messages() {
+    std::vector<LoggedTransfer> log = replayed();
+    std::map<EndpointId, int> member;
+    for (std::size_t i = 0; i < out_.stage.members.size(); ++i)
+      member[out_.stage.members[i]] = static_cast<int>(i);
+    for (std::size_t i = 0; i < messages_.size(); ++i) {
+      const RoundMessage& of = messages_[i].of;
+      waiting_[{of.sender.rank, of.receiver.rank}][of.channel].push_back(i);
+      ++untimed_[place_of(of.sender)];
+      ++untimed_[place_of(of.receiver)];
+    }
+    std::stable_sort(log.begin(), log.end(),
+                     [](const auto& a, const auto& b) { return a.start < b.start; });
+    for (const LoggedTransfer& each : log) {
+      Message& message = messages_[take_ready(member.at(each.from), member.at(each.to), each)];
+      message.start = each.start;
+      message.end = each.end;
+      finish_part(place_of(message.of.sender), each.end);
+      finish_part(place_of(message.of.receiver), each.end);
+    }
+  }
+
+  [[nodiscard]] std::vector<LoggedTransfer> replayed() {
     Workload workload;
     workload.calls.push_back(
         {"the collective", out_.stage.schedule, out_.stage.members, out_.stage.layout.block, {}});
@@ -156,22 +177,31 @@ class FilmMaker {
     ReplayResult result = replay(out_.stage.setup->network(), workload, out_.stage.setup->model());
     if (!result.unfinished.empty()) throw Refusal("deadlock: " + result.unfinished.front().text);
     out_.time = result.end.since_start();
-    std::map<EndpointId, int> member;
-    for (std::size_t i = 0; i < out_.stage.members.size(); ++i)
-      member[out_.stage.members[i]] = static_cast<int>(i);
-    std::stable_sort(result.log.begin(), result.log.end(),
-                     [](const auto& a, const auto& b) { return a.start < b.start; });
-    std::map<std::tuple<int, int, std::int64_t>, std::deque<LoggedTransfer>> logged;
-    for (const LoggedTransfer& each : result.log)
-      logged[{member.at(each.from), member.at(each.to), each.size.count()}].push_back(each);
-    for (Message& message : messages_) {
-      const std::int64_t bytes = out_.stage.layout.block.count() * message.of.blocks;
-      auto& waiting = logged[{message.of.sender.rank, message.of.receiver.rank, bytes}];
-      LOCKSTEP_CHECK(!waiting.empty());
-      message.start = waiting.front().start;
-      message.end = waiting.front().end;
-      waiting.pop_front();
+    LOCKSTEP_CHECK(result.log.size() == messages_.size());
+    return std::move(result.log);
+  }
+
+  /// Messages of a channel are in order; of several channels between the same members, a transfer
+  /// is the message that both ends have waited for longest.
+  std::size_t take_ready(int from, int to, const LoggedTransfer& transfer) {
+    std::deque<std::size_t>* best = nullptr;
+    TimePoint since;
+    for (auto& [channel, queue] : waiting_[{from, to}]) {
+      if (queue.empty()) continue;
+      const RoundMessage& of = messages_[queue.front()].of;
+      if (out_.stage.layout.block * of.blocks != transfer.size) continue;
+      const auto sender = known_begin(of.sender);
+      const auto receiver = known_begin(of.receiver);
+      if (!sender || !receiver) continue;
+      const TimePoint ready = std::max(*sender, *receiver);
+      if (ready > transfer.start || (best != nullptr && ready >= since)) continue;
+      best = &queue;
+      since = ready;
     }
+    LOCKSTEP_CHECK(best != nullptr);
+    const std::size_t out = best->front();
+    best->pop_front();
+    return out;
   }
 
   [[nodiscard]] std::vector<ChunkColumn> columns() const {
@@ -235,21 +265,18 @@ class FilmMaker {
   }
 
   void run_in_time() {
-    for (const Message& message : messages_) {
-      raise(place_of(message.of.sender), message.end);
-      raise(place_of(message.of.receiver), message.end);
-    }
     std::vector<Action> actions;
     for (std::size_t i = 0; i < messages_.size(); ++i) {
       const Message& message = messages_[i];
       // The data leave as they are when the sender's step begins.
-      const TimePoint from = std::min(message.start, begin_of(message.of.sender));
+      const TimePoint from = std::min(message.start, known_begin(message.of.sender).value());
       actions.push_back(
           {Action::Kind::read, from, message.of.left > 0 ? message.of.left : message.round, i});
       actions.push_back({Action::Kind::write, message.end, message.round, i});
     }
     for (std::size_t i = 0; i < locals_.size(); ++i)
-      actions.push_back({Action::Kind::local, finish_of(locals_[i].of.place), locals_[i].round, i});
+      actions.push_back(
+          {Action::Kind::local, known_finish(locals_[i].of.place).value(), locals_[i].round, i});
     std::stable_sort(actions.begin(), actions.end(), [](const Action& a, const Action& b) {
       return std::tuple{a.at, a.round, a.kind} < std::tuple{b.at, b.round, b.kind};
     });
@@ -317,29 +344,38 @@ class FilmMaker {
 
   // ---- When steps begin and finish.
 
-  void raise(const Place& place, TimePoint end) {
+  /// One of the messages of a step has its time.
+  void finish_part(const Place& place, TimePoint end) {
+    --untimed_[place];
     TimePoint& known = last_end_[place];
     known = std::max(known, end);
   }
 
-  [[nodiscard]] TimePoint finish_of(const ScheduleStepIndex& index) {
-    const auto found = last_end_.find(place_of(index));
-    const TimePoint begin = begin_of(index);
-    return found == last_end_.end() ? begin : std::max(begin, found->second);
+  /// None: not all of its messages have their times.
+  [[nodiscard]] std::optional<TimePoint> known_finish(const ScheduleStepIndex& index) {
+    const auto untimed = untimed_.find(place_of(index));
+    if (untimed != untimed_.end() && untimed->second > 0) return std::nullopt;
+    const auto begin = known_begin(index);
+    const auto end = last_end_.find(place_of(index));
+    return !begin || end == last_end_.end() ? begin : std::max(*begin, end->second);
   }
 
-  [[nodiscard]] TimePoint begin_of(const ScheduleStepIndex& index) {
-    const std::pair lane{index.rank, index.lane};
-    auto& begins = begins_[lane];
+  /// When the steps before it are over; none: not known yet.
+  [[nodiscard]] std::optional<TimePoint> known_begin(const ScheduleStepIndex& index) {
+    auto& begins = begins_[{index.rank, index.lane}];
     while (std::ssize(begins) <= index.step) {
       const auto step = std::ssize(begins);
       TimePoint begin;
-      if (step > 0) begin = finish_of({index.rank, index.lane, step - 1});
       ScheduleStep content;
       schedule().step(index.rank, index.lane, step, content);
-      for (const ScheduleStepRef& before : content.after)
-        begin = std::max(begin, finish_of({index.rank, before.lane, before.step}));
-      begins_[lane].push_back(begin);
+      std::vector<ScheduleStepRef> before = content.after;
+      if (step > 0) before.push_back({index.lane, step - 1});
+      for (const ScheduleStepRef& each : before) {
+        const auto end = known_finish({index.rank, each.lane, each.step});
+        if (!end) return std::nullopt;
+        begin = std::max(begin, *end);
+      }
+      begins.push_back(begin);
     }
     return begins[static_cast<std::size_t>(index.step)];
   }
@@ -425,6 +461,8 @@ class FilmMaker {
   std::optional<HeldBlocks> held_;
   std::vector<std::vector<std::int64_t>> shown_;  // [member][column]
   std::map<std::tuple<std::uint64_t, std::int64_t, std::string>, std::size_t> known_;
+  std::map<std::pair<int, int>, std::map<int, std::deque<std::size_t>>> waiting_;  // by channel
+  std::map<Place, int> untimed_;  // ends of messages without a time
   std::map<Place, TimePoint> last_end_;
   std::map<std::pair<int, int>, std::vector<TimePoint>> begins_;
 };

@@ -84,7 +84,9 @@ export async function filmFigure(values: Values, remember: (values: Values) => v
   for (const algorithm of chosen.algorithms) {
     const request: { [key: string]: Json } = { do: 'film', collective: chosen.collective, algorithm, ...clusterRequest(links), root: Math.min(chosen.root, ranksOf(links) - 1), size_bytes: 2 ** chosen.size };
     try {
-      films.push(await ask<Film>(request));
+      const film = await ask<Film>(request);
+      if (film.collective === 'barrier') film.states.columns = ['knows of'];
+      films.push(film);
     } catch (error) {
       problems.push(h('p', { class: 'problem', role: 'alert' }, `${algorithm}: ${error instanceof Error ? error.message : String(error)}`));
     }

@@ -128,7 +128,7 @@ export async function pipelineFigure(given: PipelineValues): Promise<HTMLElement
     h('p', { class: 'legend' }, h('span', { class: 'key forward' }, 'F forward'), h('span', { class: 'key backward' }, 'B backward'), h('span', { class: 'key weight_gradient' }, 'W weight gradient'), h('span', { class: 'key lane' }, 'idle: the bubble')),
     ...made.map(({ name, schedule, chart }) => h('section', { class: 'schedule', 'data-schedule': schedule, 'aria-label': name },
       h('h3', {}, name, h('small', {}, ` ${seconds(chart.step_s)}, bubble ${percent(chart.bubble_fraction_of_ideal)} of the ideal time${chart.bubble_formula ? `, by formula ${percent(chart.bubble_formula.fraction_of_ideal)}` : ''}`)),
-      drawing(chart, longest, name),
+      h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Drawing of ${name}` }, drawing(chart, longest, name)),
       details('Activations held', heldDrawing(chart, longest, most),
         table(`Activations held, in those of one microbatch: ${name}`, [{ head: 'stage', number: true }, { head: 'most held', number: true }, { head: 'idle', number: true }],
           chart.stages.map((stage, i) => [count(i), count(stage.most_held_chunks / chart.chunks), time(stage.idle_s)]))),

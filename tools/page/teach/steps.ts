@@ -70,8 +70,9 @@ function memoryParts(step: Step): Part[] {
 /** Stacked bars; each part has its name in it where there is room, a pattern, and a line in the legend. */
 function bars(title: string, rows: { name: string; parts: Part[]; total: number }[], text: (n: number) => string, limit?: number | null): HTMLElement {
   const names = [...new Set(rows.flatMap((row) => row.parts.map((part) => part.name)))];
-  const left = 190;
-  const wide = 1000;
+  const narrow = innerWidth < 640;
+  const left = narrow ? 120 : 190;
+  const wide = narrow ? 520 : 1000;
   const high = 46;
   const most = Math.max(...rows.map((row) => row.total), limit ?? 0) || 1;
   const x = (n: number) => left + ((wide - left - 110) * n) / most;

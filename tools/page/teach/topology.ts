@@ -64,10 +64,12 @@ export class TopologyView {
   private readonly moving = s('g', {});
   private readonly drawn: boolean;
   private readonly onGrid: boolean;
+  private readonly thin: number; // of many lines
 
   constructor(private readonly film: Film) {
     this.at = layout(film);
     this.drawn = film.graph.vertices.length > 0;
+    this.thin = Math.min(1, 14 / this.at.size);
     this.onGrid = film.graph.dimensions.length === 2;
     this.element = s('svg', { viewBox: `0 0 ${kWidth} ${kHeight}`, class: 'topology', role: 'img', 'aria-label': `Links of ${film.cluster} and transfers on them` });
     if (this.drawn) this.draw();
@@ -152,7 +154,7 @@ export class TopologyView {
     const [sx, sy] = [-uy * 4, ux * 4];
     const [x1, y1, x2, y2] = [a.x + ux * 16 + sx, a.y + uy * 16 + sy, b.x - ux * 17 + sx, b.y - uy * 17 + sy];
     const tip = `${x2 + ux * 7},${y2 + uy * 7} ${x2 - uy * 5},${y2 + ux * 5} ${x2 + uy * 5},${y2 - ux * 5}`;
-    this.moving.append(s('line', { class: 'moving', x1, y1, x2, y2, 'stroke-width': 1.5 + 3.5 * use }), s('polygon', { class: 'tip', points: tip }));
+    this.moving.append(s('line', { class: 'moving', x1, y1, x2, y2, 'stroke-width': (1.5 + 3.5 * use) * this.thin }), s('polygon', { class: 'tip', points: tip }));
     if (!named) return;
     // Nearer to the end that is farther from the middle, where there is more space.
     const far = (p: Point) => Math.hypot(p.x - kWidth / 2, p.y - kHeight / 2);

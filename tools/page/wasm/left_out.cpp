@@ -17,6 +17,7 @@ std::optional<Contract> MscclImport::contract() const {
   throw app::RequestError("schedule", "the page reads no schedules; use `lockstep collective`");
 }
 
+// As it is declared. NOLINTNEXTLINE(performance-unnecessary-value-param)
 double median(std::vector<double> values) {
   (void)values;
   throw app::RequestError("calibration", "the page takes no machine calibrations");
