@@ -42,7 +42,7 @@ struct ClusterRequest {
   std::vector<std::pair<std::string, std::string>> set_links{};  // link, settings
   std::vector<std::string> failed{};
   std::optional<JsonDocument> document{};  // instead of a file
-  std::vector<std::string> overrides{};  // of the file's values: "topology.shape=[8,8]"
+  std::vector<std::string> overrides{};    // of the file's values: "topology.shape=[8,8]"
 
   [[nodiscard]] RoutePolicy policy() const;
   /// Throws ConfigError for an invalid file or size, RequestError for missing links, Refusal if two

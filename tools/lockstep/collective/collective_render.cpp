@@ -1,6 +1,7 @@
 #include "tools/lockstep/collective/collective_render.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -222,15 +223,28 @@ class Renderer {
         "ring has one channel; NCCL uses several: --algorithm auto:by=nccl or ring:channels=N");
   }
 
-  /// As nccl-tests ends: the mean of the column busbw, over sizes of one algorithm.
+  /// Mean of the column busbw over the sizes: of one algorithm as nccl-tests ends, of several side
+  /// by side.
   void add_average(Report& out) const {
-    if (done_.candidates.size() != 1 || done_.sizes.size() < 2) return;
-    const double factor = bus_factor(done_.candidates.front().collective, done_.setup->ranks());
+    if (done_.sizes.size() < 2) return;
+    if (done_.candidates.size() == 1) {
+      out.footer.push_back(fmt::format("Avg bus bandwidth    : {:g}", average_busbw(0)));
+      return;
+    }
+    std::vector<std::string> all;
+    for (std::size_t c = 0; c < done_.candidates.size(); ++c)
+      all.push_back(fmt::format("{} {:.4g}", done_.candidates[c].text(), average_busbw(c)));
+    out.footer.push_back(fmt::format("average busbw (GB/s): {}", fmt::join(all, ", ")));
+  }
+
+  [[nodiscard]] double average_busbw(std::size_t candidate) const {
+    const double factor = bus_factor(done_.candidates[candidate].collective, done_.setup->ranks());
     double sum = 0;
-    for (const CollectiveRow& row : done_.rows)
+    for (std::size_t s = 0; s < done_.sizes.size(); ++s) {
+      const CollectiveRow& row = done_.row(candidate, s);
       sum += algbw_gb_per_s(row.run.layout.size, row.result.time).value_or(0) * factor;
-    out.footer.push_back(
-        fmt::format("Avg bus bandwidth    : {:g}", sum / static_cast<double>(done_.rows.size())));
+    }
+    return sum / static_cast<double>(done_.sizes.size());
   }
 
   /// A schedule from a file has its root for good.

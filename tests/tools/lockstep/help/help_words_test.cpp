@@ -108,7 +108,7 @@ TEST_CASE("a key of a scenario is explained with its values and its default") {
   CHECK(contains(output_of("lockstep help model"), "keys: name, source, kind, layers, hidden"));
   CHECK(contains(output_of("lockstep help virtual_stages"),
                  "virtual_stages is \"parallel.vpp\" in Lockstep"));
-  CHECK(json_of("lockstep help parallel.vpp")["rows"][0]["topic"] == "key");
+  CHECK(json_of(std::string{"lockstep help parallel.vpp"})["rows"][0]["topic"] == "key");
   CHECK(run_command("lockstep help parallel.foo").status == 2);
 }
 
