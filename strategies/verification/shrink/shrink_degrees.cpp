@@ -125,7 +125,9 @@ class Degrees {
         out.emplace_back(layout_.etp > 0 ? next.tp : 0, ep);
       return out;
     }
-    for (const int etp : part_sizes(layout_.etp, layout_.tp, next.tp)) {
+    std::vector<int> sizes = part_sizes(layout_.etp, layout_.tp, next.tp);
+    if (sizes.empty()) sizes = {1};  // no degree between 1 and tp
+    for (const int etp : sizes) {
       const int rest = next.tp / etp;
       if (layout_.ep <= beside) {
         for (const int ep : part_sizes(layout_.ep, beside, rest)) out.emplace_back(etp, ep);

@@ -104,7 +104,7 @@ TEST_CASE("ranks other than the cluster's") {
   CHECK(problems[0].key == "parallel.dp");
   CHECK(problems[0].message ==
         "dp * pp * cp * tp = 4 * 1 * 1 * 2 = 8, but the cluster has 16 GPUs; dp = 8 would fill it: "
-        "--set parallel.dp=8");
+        "--set parallel.dp=8 --set parallel.global_batch=8");
   // Where no dp would fill it none is named.
   const auto odd = layout_problems(transformer(gpt()), with, 15, 8);
   CHECK(odd.at(0).message.find("would fill") == std::string::npos);

@@ -47,6 +47,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "llama3-70b-dgx-h100",
                                        "llama7b-256",
                                        "mlp-two-gpus",
+                                       "moe-parallel-folding",
                                        "parameter-server",
                                        "pipeline-1f1b",
                                        "pipeline-gpipe",

@@ -354,6 +354,18 @@ TEST_CASE("every layout: operations wait for earlier ones of other streams alone
   }
 }
 
+/// Whether experts of their own tensor-parallel degree get a part of a token: slots of a rank are
+/// whole.
+bool rounds_slots(const RandomLayout& layout) {
+  const ParallelConfig& parallel = layout.parallel;
+  const TransformerConfig& shape = layout.shape();
+  if (!shape.experts || parallel.expert_tp() == parallel.tp) return false;
+  const std::int64_t visits =
+      parallel.micro_batch * parallel.dp * shape.sequence * shape.experts->top_k;
+  const std::int64_t parts = std::int64_t{parallel.dp} * parallel.cp * parallel.tp;
+  return visits % (parts * shape.experts->experts) != 0;
+}
+
 TEST_CASE("every layout: all ranks together compute what one device would") {
   // Exactly: the operations are integers. What several ranks compute alike counts more often:
   // projections to replicated keys (kv_heads < tp), the router and the compression of latent
@@ -370,7 +382,7 @@ TEST_CASE("every layout: all ranks together compute what one device would") {
     const bool more = layout.shape().kv_heads % parallel.tp != 0 ||
                       ((layout.shape().experts || layout.shape().latent) && parallel.tp > 1 &&
                        !parallel.sequence_parallel) ||
-                      (ring && !parallel.zigzag);
+                      (ring && !parallel.zigzag) || rounds_slots(layout);
     const double together = flops_of_all(TrainingStepUnderTest{layout.model, parallel});
     const double alone = flops_of_one_device(layout);
     if (more) {

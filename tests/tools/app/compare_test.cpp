@@ -132,7 +132,8 @@ TEST_CASE("changes of a scenario lead from one to the other, key by key") {
   CHECK(changes[1].names() == std::vector<std::string>{"parallel.tp"});
   CHECK(changes[2].names() == std::vector<std::string>{"parallel.zero"});
   CHECK(json_text(with_changes(a, changes, 0)) == json_text(a));
-  CHECK(json_text(with_changes(a, changes, 7)) == R"({"name":"one","parallel":{"tp":2,"zero":1}})");
+  CHECK(json_text(with_changes(a, changes, 7)) ==
+        R"({"name": "one", "parallel": {"tp": 2, "zero": 1}})");
 }
 
 }  // namespace lockstep::app

@@ -23,8 +23,8 @@ SweepRequest request_of(std::vector<std::string> vary) {
 std::string error_of(const std::vector<std::string>& vary) {
   try {
     (void)sweep(request_of(vary));
-  } catch (const RequestError& error) {
-    return error.message();
+  } catch (const Error& error) {  // of a request, or of the scenario of the first point
+    return error.what();
   }
   return {};
 }

@@ -113,7 +113,7 @@ TEST_CASE("bytes that are no trace are reported by their place") {
   CHECK(problems_of(good + std::string(11, '\xff')) ==
         Lines{"f: byte 60: the length of a message is cut off or malformed"});
   CHECK(problems_of(good + std::string("\x02\x0f\x0f")) ==
-        Lines{"f: byte 60: the message of 2 bytes here is no Chakra node"});
+        Lines{"f: byte 60: the message of 2 bytes here is not a Chakra node"});
 }
 
 TEST_CASE("every cut of a trace is refused or a shorter trace") {

@@ -321,7 +321,7 @@ TEST_CASE("msccl: what MSCCL does not have is no program") {
   CHECK(write_msccl(TableSchedule{{{{nothing}}, {{none}}}}, {.ranks = 2}).problem ==
         "rank 0 sends a message without a chunk, which MSCCL does not have");
   CHECK(write_msccl(TableSchedule{{{}, {}}, 3}, {.collective = Collective::all_gather, .ranks = 2})
-            .problem == "its 3 blocks are no equal parts for 2 ranks");
+            .problem == "its 3 blocks cannot be divided equally over 2 ranks");
 }
 
 TEST_CASE("msccl: what MSCCL's interpreter would not take is warned of") {

@@ -164,7 +164,9 @@ TEST_CASE("a value without a choice has a type that says so") {
                                    "NUMBER",
                                    "N|TIME",
                                    "I/N",
-                                   "DETAIL"};
+                                   "DETAIL",
+                                   "PORT",
+                                   "REQUEST"};
   std::size_t options = 0;
   for (const std::string& command : commands()) {
     for (const auto& [name, type] : options_with_values(output_of("lockstep man " + command))) {

@@ -156,9 +156,9 @@ TEST_CASE("the Markdown form has the columns of the table and a row per row") {
 
 TEST_CASE("with --wide the table has the columns of nccl-tests, then ours") {
   const auto lines = lines_of(output_of(kCommand + " --wide"));
-  // A line about the run, two of headings, four rows, a line between the algorithms, four rows, and
-  // which was the fastest.
-  REQUIRE(lines.size() == 1 + 2 + 4 + 1 + 4 + 1);
+  // A line about the run, two of headings, four rows, a line between the algorithms, four rows,
+  // which was the fastest, and averages.
+  REQUIRE(lines.size() == 1 + 2 + 4 + 1 + 4 + 1 + 1);
   CHECK(lines[0] ==
         "# all_reduce: 16 ranks on dgx-h100 (h100-sxm5-80gb), network fluid, routes auto");
   const std::vector<std::string> expected = {
