@@ -338,6 +338,11 @@ class LayoutCheck {
       if (parallel_.etp > 0) note("etp", "etp = {}, but the model has no experts", parallel_.etp);
       return;
     }
+    if (parallel_.expert_tp() < parallel_.tp && !parallel_.sequence_parallel)
+      note("etp",
+           "etp = {} is less than tp = {}, but all ranks along tp have the same tokens; "
+           "sequence_parallel = true gives each its own",
+           parallel_.etp, parallel_.tp);
     if (parallel_.tp % parallel_.expert_tp() == 0)
       divides("etp", parallel_.expert_tp(), model.experts->ffn, "experts.ffn");
     divides("ep", parallel_.ep, model.experts->experts, "experts");

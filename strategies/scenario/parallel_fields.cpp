@@ -305,8 +305,10 @@ const std::vector<ParallelField>& parallel_fields() {
       count("cp", &Config::cp, 1, kMostDegree, "Context-parallel degree (default: 1)"),
       count("ep", &Config::ep, 1, kMostDegree,
             "Expert-parallel degree; etp * ep divides tp * cp * dp (default: 1)"),
-      count("etp", &Config::etp, 0, kMostDegree,
-            "Tensor-parallel degree of experts, a divisor of tp; 0: tp (default: 0)"),
+      count(
+          "etp", &Config::etp, 0, kMostDegree,
+          "Tensor-parallel degree of experts, a divisor of tp, less than tp with sequence_parallel "
+          "only; 0: tp (default: 0)"),
       count("vpp", &Config::vpp, 1, kMostOfStage,
             "Model chunks per pipeline stage, for interleaved schedules (default: 1)"),
       order_field(),

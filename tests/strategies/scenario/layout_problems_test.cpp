@@ -277,6 +277,12 @@ TEST_CASE("experts: their number, the ranks, a model that has none") {
   Check{gpt(), with}.says("etp", {"etp = 1", "no experts"});
   with.etp = 2;  // tp is 1
   Check{moe(), with}.says("etp", {"etp = 2", "tp = 1"});
+  with = with_dp(4);
+  with.tp = 2;
+  with.etp = 1;
+  Check{moe(), with}.says("etp", {"etp = 1", "tp = 2", "sequence_parallel"});
+  with.sequence_parallel = true;
+  Check{moe(), with}.is_possible();
   TransformerConfig shared = moe();
   shared.experts->shared = 1;
   shared.experts->shared_ffn = 130;

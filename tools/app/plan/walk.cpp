@@ -23,7 +23,9 @@ constexpr std::array<RuleWords, kPlanRules> kRules{{
      "tp exceeds the GPUs that NVLink or xGMI joins (--no-rule nvlink_domain tries them)"},
     {"heads", "tp does not divide heads or the MLP"},
     {"sequence", "cp does not divide the sequence, or the heads that all-to-alls exchange"},
-    {"experts", "etp or ep does not divide the experts, or etp * ep not tp * cp * dp"},
+    {"experts",
+     "ep does not divide the experts, etp * ep not tp * cp * dp, or etp < tp without sequence "
+     "parallelism"},
     {"batch", "micro_batch * dp does not divide the global batch"},
     {"layers", "pp * vpp does not divide the layers"},
     {"schedule", "the schedule has no such stages, chunks or microbatches"},
@@ -170,6 +172,8 @@ std::optional<PlanRule> LayoutWalk::set(LayoutKey key, std::int64_t number, std:
       return set_recomputation(static_cast<Recompute>(number), digit);
     case LayoutKey::sequence_parallel:
       parallel_.sequence_parallel = number != 0 && parallel_.tp > 1;
+      if (parallel_.expert_tp() < parallel_.tp && !parallel_.sequence_parallel)
+        return PlanRule::experts;
       return only_first(parallel_.tp > 1, digit);
     case LayoutKey::offload:
       parallel_.state.offload = number != 0;

@@ -131,7 +131,8 @@ class LayoutChanges {
     move_ranks("cp", plan_.cp, false, 0.6 * exposed("cp"));
     if (plan_.ep > 1) add({set_to("ep", plan_.ep / 2)}, 0.5 * exposed("ep"));
     if (plan_.ep > 8) add({set_to("ep", 8)}, 0.6 * exposed("ep"));
-    if (plan_.ep > 1 && plan_.expert_tp() > 1) add({set_to("etp", 1)}, 0.3 * exposed("tp"));
+    if (plan_.ep > 1 && plan_.expert_tp() > 1 && plan_.sequence_parallel)
+      add({set_to("etp", 1)}, 0.3 * exposed("tp"));
     move_ranks("tp", plan_.tp, true, 0.3 * (exposed("dp") + exposed("cp")));
   }
 
