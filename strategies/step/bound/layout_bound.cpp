@@ -37,9 +37,11 @@ class Layout {
         microbatches_{parallel.microbatches()} {
     cut();
     replicas_ = std::int64_t{parallel.dp} * parallel.cp;
-    // Of the ranks along ep those along tp share no ZeRO shards.
+    // Ranks along ep are along tp first, or along dp and cp first, by the order of the axes: ZeRO
+    // shards experts over the rest of dp and cp.
     const int along_tp = parallel.tp / parallel.expert_tp();
     expert_replicas_ = replicas_ / std::max(1, parallel.ep / along_tp);
+    least_expert_replicas_ = replicas_ / std::min<std::int64_t>(replicas_, parallel.ep);
     shards_ = parallel.shard_ranks > 0 ? parallel.shard_ranks : replicas_;
   }
 
@@ -214,7 +216,7 @@ class Layout {
 
   /// Shards of experts where shard_ranks cuts through them: one at least.
   [[nodiscard]] std::int64_t least_expert_shards() const {
-    return parallel_.shard_ranks > 0 ? 1 : expert_replicas_;
+    return parallel_.shard_ranks > 0 ? 1 : least_expert_replicas_;
   }
 
   [[nodiscard]] static std::int64_t part(double bytes, std::int64_t ranks, double rate) {
@@ -286,7 +288,8 @@ class Layout {
   std::vector<PositionCosts> sums_;    // of each chunk
   std::vector<PositionCosts> stages_;  // of each stage
   std::int64_t replicas_ = 1;
-  std::int64_t expert_replicas_ = 1;
+  std::int64_t expert_replicas_ = 1;  // most
+  std::int64_t least_expert_replicas_ = 1;
   std::int64_t shards_ = 1;
 };
 

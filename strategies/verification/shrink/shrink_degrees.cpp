@@ -114,13 +114,12 @@ class Degrees {
     }
   }
 
-  /// etp and ep such that tp is divided, and replicas are, as they were.
+  /// etp and ep such that tp is divided, and other ranks are, as they were.
   [[nodiscard]] std::vector<std::pair<int, int>> expert_degrees(const ParallelConfig& next) const {
     const int replicas = next.dp * next.cp;
     const int of = layout_.dp * layout_.cp;
-    const int beside = layout_.tp / layout_.expert_tp();  // ranks along tp with other experts
     std::vector<std::pair<int, int>> out;
-    if (beside == 1) {
+    if (layout_.expert_tp() == layout_.tp) {
       for (const int ep : part_sizes(layout_.ep, of, replicas))
         out.emplace_back(layout_.etp > 0 ? next.tp : 0, ep);
       return out;
@@ -128,13 +127,11 @@ class Degrees {
     std::vector<int> sizes = part_sizes(layout_.etp, layout_.tp, next.tp);
     if (sizes.empty()) sizes = {1};  // no degree between 1 and tp
     for (const int etp : sizes) {
-      const int rest = next.tp / etp;
-      if (layout_.ep <= beside) {
-        for (const int ep : part_sizes(layout_.ep, beside, rest)) out.emplace_back(etp, ep);
-      } else {
-        for (const int part : part_sizes(layout_.ep / beside, of, replicas))
-          out.emplace_back(etp, rest * part);
-      }
+      const int ranks = next.tp / etp * replicas;
+      for (const int ep : part_sizes(layout_.ep, layout_.tp / layout_.etp * of, ranks))
+        out.emplace_back(etp, ep);
+      // All of them where there are too few for a part.
+      if (layout_.ep > 1 && ranks > 1) out.emplace_back(etp, ranks);
     }
     return out;
   }

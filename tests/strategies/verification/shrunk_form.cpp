@@ -59,13 +59,9 @@ class Comparison {
     if (to_.ranks() > ranks) lost("few ranks", from_.ranks(), to_.ranks());
     const int from_all = from_.dp * from_.cp;
     const int to_all = to_.dp * to_.cp;
-    // Of the ranks along ep those along tp are apart.
-    const int from_inner = from_.tp / from_.expert_tp();
-    const int to_inner = to_.tp / to_.expert_tp();
-    same("ep against replicas", sign(from_.ep / from_inner, from_all),
-         sign(to_.ep / to_inner, to_all));
-    same("ep against tp / etp", sign(from_.ep, from_inner), sign(to_.ep, to_inner));
-    same("etp < tp", from_inner > 1, to_inner > 1);
+    const bool folds = from_.expert_tp() < from_.tp;  // then ranks along tp are ranks along ep, too
+    same("etp < tp", folds, to_.expert_tp() < to_.tp);
+    if (!folds) same("ep against replicas", sign(from_.ep, from_all), sign(to_.ep, to_all));
     same("shard_ranks given", from_.shard_ranks > 0, to_.shard_ranks > 0);
     same("shard_ranks against replicas", sign(from_.shard_ranks, from_all),
          sign(to_.shard_ranks, to_all));

@@ -93,7 +93,9 @@ class Grouping {
 }
 
 void apply(JsonObject& object, const std::string& key, const std::optional<JsonValue>& value) {
-  const auto [outer, inner] = split(key);
+  const std::pair<std::string, std::string> parts = split(key);
+  const std::string& outer = parts.first;
+  const std::string& inner = parts.second;
   if (inner.empty()) {
     if (value) return set_member(object, outer, *value);
     std::erase_if(object, [&](const JsonMember& each) { return each.key == outer; });
