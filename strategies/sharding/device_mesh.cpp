@@ -20,9 +20,6 @@ struct Factor {
   std::set<std::string> axes;
 };
 
-/// Marks factors during divide().
-constexpr const char* kSelected = "selected";
-
 /// Innermost first.
 using Factors = std::vector<Factor>;
 
@@ -65,15 +62,13 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
 }
 
 /// Adds the innermost `inner` ranks of the selected factors to one axis and the rest to another,
-/// splitting a factor if necessary. False if that is impossible.
+/// splitting a factor if necessary. False if that is impossible. `selected` must not depend on the
+/// names of these axes.
 [[nodiscard]] bool divide(Factors& factors, bool (*selected)(const Factor&), int inner,
                           const std::string& inner_name, const std::string& outer_name) {
-  // Selected now: the names that are added must not change what is.
-  for (Factor& factor : factors)
-    if (selected(factor)) factor.axes.insert(kSelected);
   int product = 1;
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    if (factors[i].axes.erase(kSelected) == 0) continue;
+    if (!selected(factors[i])) continue;
     if (product == inner) {
       factors[i].axes.insert(outer_name);
       continue;
@@ -83,7 +78,6 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
       if (factors[i].size % left != 0) return false;
       Factor outer = factors[i];
       outer.size /= left;
-      outer.axes.insert(kSelected);
       factors[i].size = left;
       factors.insert(factors.begin() + static_cast<std::ptrdiff_t>(i) + 1, outer);
     }

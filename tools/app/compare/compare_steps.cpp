@@ -191,7 +191,8 @@ class Between {
 
 void add_sequence(Between& between, CompareResult& out) {
   std::vector<std::size_t> order;
-  if (between.changes().size() > 20 || !find_sequence(between, 0, order)) {
+  if (between.changes().size() > kMostSequenceSimulations - 1 ||
+      !find_sequence(between, 0, order)) {
     ChangeEffect effect;
     for (const ScenarioChange& each : between.changes())
       effect.change.keys.insert(effect.change.keys.end(), each.keys.begin(), each.keys.end());

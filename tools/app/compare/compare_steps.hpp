@@ -44,7 +44,8 @@ struct PlaceDifference {
 
 /// How the difference is attributed to changes. shapley: the mean over all orders in which they
 /// could be made (Shapley, A Value for n-person Games, 1953), from 2^n simulations; sequence: one
-/// after the other, in the order given; joint: together, since no scenario between is possible.
+/// after the other, in the order given; joint: together, since no order was found
+/// whose scenarios are all possible.
 enum class Attribution : std::uint8_t { none, shapley, sequence, joint };
 
 struct ChangeEffect {

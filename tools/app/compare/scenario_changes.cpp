@@ -41,7 +41,6 @@ void add_differences(const JsonValue* a, const JsonValue* b, const std::string& 
         add_differences(nullptr, &each.value, inner(each.key), out);
     return;
   }
-  if (is_one_of(kWithoutEffect, key)) return;
   if (a != nullptr && b != nullptr && json_text(*a) == json_text(*b)) return;
   DifferentKey different{key};
   if (a != nullptr) different.a = *a;
@@ -108,6 +107,12 @@ void apply(JsonObject& object, const std::string& key, const std::optional<JsonV
 
 }  // namespace
 
+std::vector<DifferentKey> different_keys(const JsonValue& a, const JsonValue& b) {
+  std::vector<DifferentKey> out;
+  add_differences(&a, &b, "", out);
+  return out;
+}
+
 std::vector<std::string> ScenarioChange::names() const {
   std::vector<std::string> out;
   for (const DifferentKey& each : keys) out.push_back(each.key);
@@ -115,8 +120,8 @@ std::vector<std::string> ScenarioChange::names() const {
 }
 
 std::vector<ScenarioChange> changes_between(const JsonValue& a, const JsonValue& b) {
-  std::vector<DifferentKey> keys;
-  add_differences(&a, &b, "", keys);
+  std::vector<DifferentKey> keys = different_keys(a, b);
+  std::erase_if(keys, [](const DifferentKey& each) { return is_one_of(kWithoutEffect, each.key); });
   const bool same_model = text_at(a, "model", "name") == text_at(b, "model", "name") &&
                           text_at(a, "model", "kind") == text_at(b, "model", "kind");
   const Grouping grouping{keys, same_model};

@@ -18,6 +18,10 @@ struct DifferentKey {
   std::optional<JsonValue> b{};
 };
 
+/// Keys whose values differ, those of `a` in its order, then those of `b` alone. Objects are
+/// compared member by member.
+[[nodiscard]] std::vector<DifferentKey> different_keys(const JsonValue& a, const JsonValue& b);
+
 /// Keys that change together, since a scenario with some of them alone would be another model or
 /// not fill its cluster: the model, the degrees with the size of the cluster, the pipeline.
 struct ScenarioChange {

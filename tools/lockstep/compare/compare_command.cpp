@@ -23,22 +23,12 @@ namespace lockstep::cli {
 namespace {
 
 struct Options {
-  std::string first;
-  std::string second;
-  std::vector<std::string> overrides;
-  std::vector<std::string> changes;
+  TwoStepsOptions steps;
   std::size_t shapley = kMostShapleyChanges;
   bool details = false;
   std::string report;
   OutputStyle style;
 };
-
-RunOptions options_of(const std::string& source, const std::vector<std::string>& overrides) {
-  RunOptions out = step_source(source).options;
-  for (const std::string& each : overrides) out.step.overrides.push_back(each);
-  out.step = step_request_of(out);
-  return out;
-}
 
 /// Of results, which record the options of their runs.
 bool options_differ(const RunOptions& a, const RunOptions& b) {
@@ -49,17 +39,19 @@ bool options_differ(const RunOptions& a, const RunOptions& b) {
 }
 
 void compare(const Options& given) {
-  if (given.second.empty() && given.changes.empty())
+  if (!given.steps.has_second())
     throw UsageError(
         "compare: expected a second step: SCENARIO|RESULT, or --change KEY=VALUE of the first");
-  std::vector<std::string> changes = given.overrides;
-  changes.insert(changes.end(), given.changes.begin(), given.changes.end());
-  const RunOptions a = options_of(given.first, given.overrides);
-  const RunOptions b = options_of(given.second.empty() ? given.first : given.second, changes);
+  const StepSource first = given.steps.first_step();
+  const StepSource second = given.steps.second_step();
+  const RunOptions& a = first.options;
+  const RunOptions& b = second.options;
   CompareRequest request{a.step, b.step, options_differ(a, b), given.shapley};
   request.on_phase = phase_line("compare", "--shapley 0 takes less");
   const CompareResult result = compare_steps(request);
   request.on_phase = {};  // ends its line
+  note_other_fingerprint(first, result.a);
+  note_other_fingerprint(second, result.b);
   if (!given.report.empty()) write_file(given.report, two_steps_page({a, result.a}, {b, result.b}));
   print(render(compare_report(result, given.details || !given.style.is_table()), given.style));
 }
@@ -70,23 +62,7 @@ void add_compare(const Command& app) {
   const Command command =
       app.add_subcommand("compare", "Explain why one training step takes longer than another");
   const auto given = std::make_shared<Options>();
-  command
-      ->add_option("scenario", given->first,
-                   "Scenario file, name of a shipped one, or a result of `run --format json`")
-      ->required()
-      ->type_name("SCENARIO|RESULT");
-  command->add_option("second", given->second, "The second step")->type_name("SCENARIO|RESULT");
-  command
-      ->add_option("--set", given->overrides,
-                   "Override a scenario value, e.g. parallel.tp=4, of both steps; repeatable")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--change", given->changes,
-                   "Override a value of the second step alone, without B of the same scenario; "
-                   "repeatable")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_two_steps(*command, given->steps, "Second step");
   add_whole_number(
       *command, "--shapley", 0, static_cast<std::int64_t>(kMostShapleyChanges),
       [given](auto n) { given->shapley = static_cast<std::size_t>(n); },

@@ -160,7 +160,7 @@ class CompareReport {
             "simulations)",
             result_.simulations);
       case Attribution::joint:
-        return "the changes together: no scenario with some of them is possible";
+        return "the changes together: no order of them was found whose scenarios are all possible";
     }
     return "";
   }

@@ -2,6 +2,7 @@
 
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
+#include "tools/lockstep/explain/cost_json.hpp"
 #include "tools/lockstep/explain/explain_cost_words.hpp"
 #include "tools/lockstep/explain/explain_lines.hpp"
 #include "tools/lockstep/explain/explain_notes.hpp"
@@ -60,33 +61,15 @@ Json cost_json(const Explanation& explanation) {
   const ExplainedCost& cost = explanation.cost;
   Json out;
   out["formula"] = algorithm_of(explanation).time;
-  out["terms"] = Json::array();
-  for (const CostTerm& term : cost.terms) {
-    const TermWords words = words_of(term);
-    out["terms"].push_back({{"name", words.name},
-                            {"symbol", words.symbol},
-                            {"amount", words.amount},
-                            {"each", words.each},
-                            {"time_s", term.time.seconds()}});
-  }
+  out["terms"] = terms_json(cost);
   const auto time = [](const auto& value) { return value ? Json(value->seconds()) : Json(); };
   out["formula_s"] = time(cost.formula);
   out["formula_is_estimate"] = cost.near;
   out["simulated_s"] = cost.simulated ? Json(cost.simulated->time.seconds()) : Json();
   out["ports_only_s"] = time(cost.ports_only);
   out["comparison"] = comparison_lines(cost);
-  out["bounds"] = Json::array();
-  for (const BoundTerm& bound : cost.bounds) {
-    const BoundWords words = words_of(bound);
-    out["bounds"].push_back(
-        {{"name", words.name}, {"from", words.from}, {"time_s", bound.time.seconds()}});
-  }
-  if (cost.traffic) {
-    const std::int64_t block = explanation.stage.layout.block.count();
-    out["sent_per_rank_bytes"] = cost.traffic->sent_blocks * block;
-    out["sent_in_total_bytes"] = cost.traffic->total_blocks * block;
-    out["messages"] = cost.traffic->messages;
-  }
+  out["bounds"] = bounds_json(cost);
+  add_traffic(cost, explanation.stage.layout.block, out);
   return out;
 }
 

@@ -16,6 +16,7 @@
 #include <optional>
 #include <system_error>
 
+#include "tools/lockstep/output/descriptor.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/interrupt.hpp"
 #include "tools/lockstep/serve/http_text.hpp"
@@ -31,26 +32,6 @@ constexpr std::size_t kMostConnections = 64;
 constexpr std::size_t kPiece = 65536;
 constexpr std::chrono::seconds kPatience{10};  // for a peer that neither sends nor receives
 constexpr int kPollMilliseconds = 200;
-
-/// A file descriptor, closed at the end.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_{number} {}
-  Descriptor(Descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 /// A browser's connection until its request is complete.
 struct Connection {

@@ -29,11 +29,8 @@ constexpr std::size_t kSuggestions = 6;
 constexpr std::size_t kMostSuggestions = 100;
 
 struct Options {
-  std::string first;
-  std::string second;
+  TwoStepsOptions steps;
   std::string output;
-  std::vector<std::string> overrides;
-  std::vector<std::string> changes;
   std::optional<std::size_t> suggestions;
   std::string data;  // size; empty: the default
 };
@@ -44,24 +41,15 @@ struct Simulated {
   TrainingStepResult result;
 };
 
-Simulated simulated(StepSource source, const std::vector<std::string>& overrides,
-                    std::size_t suggestions) {
-  const bool changed = !overrides.empty();
-  for (const std::string& each : overrides) source.options.step.overrides.push_back(each);
-  RunOptions options = std::move(source.options);
-  options.step = step_request_of(options);
-  options.step.suggestions = suggestions;
-  options.step.link_series = true;
-  options.step.on_phase = phase_line("report", "--suggest 0 takes less");
-  TrainingStepResult result = run_step(options.step);
-  options.step.on_phase = {};  // ends its line
-  const std::string now = fingerprint_of_run(result);
-  if (!changed && !source.fingerprint.empty() && source.fingerprint != now)
-    fmt::print(stderr,
-               "lockstep: note: {}: the result has fingerprint {}, simulated again it is {}: "
-               "another version or other files; the report is of the new one\n",
-               options.step.file, source.fingerprint, now);
-  return {std::move(options), std::move(result)};
+Simulated simulated(StepSource source, std::size_t suggestions) {
+  TrainingStepRequest& step = source.options.step;
+  step.suggestions = suggestions;
+  step.link_series = true;
+  step.on_phase = phase_line("report", "--suggest 0 takes less");
+  TrainingStepResult result = run_step(step);
+  step.on_phase = {};  // ends its line
+  note_other_fingerprint(source, result);
+  return {std::move(source.options), std::move(result)};
 }
 
 void write_page(const std::string& file, const std::string& page) {
@@ -70,8 +58,8 @@ void write_page(const std::string& file, const std::string& page) {
 }
 
 void report_one(const Options& given) {
-  const Simulated step = simulated(step_source(given.first), given.overrides,
-                                   given.suggestions.value_or(kSuggestions));
+  const Simulated step =
+      simulated(given.steps.first_step(), given.suggestions.value_or(kSuggestions));
   const auto variants = run_variants(step.options.step, step.result.scenario);
   const std::size_t budget =
       given.data.empty() ? kPageBudget
@@ -82,11 +70,8 @@ void report_one(const Options& given) {
 void report_two(const Options& given) {
   if (given.suggestions) throw UsageError("--suggest: a report of two steps has no suggestions");
   if (!given.data.empty()) throw UsageError("--data: a report of two steps has no timeline");
-  const Simulated a = simulated(step_source(given.first), given.overrides, 0);
-  std::vector<std::string> changes = given.overrides;
-  changes.insert(changes.end(), given.changes.begin(), given.changes.end());
-  const Simulated b =
-      simulated(step_source(given.second.empty() ? given.first : given.second), changes, 0);
+  const Simulated a = simulated(given.steps.first_step(), 0);
+  const Simulated b = simulated(given.steps.second_step(), 0);
   write_page(given.output, two_steps_page({a.options, a.result}, {b.options, b.result}));
 }
 
@@ -96,29 +81,11 @@ void add_report(const Command& app) {
   const Command command = app.add_subcommand(
       "report", "Write a training step, or two next to each other, as a page of one HTML file");
   const auto given = std::make_shared<Options>();
-  command
-      ->add_option("scenario", given->first,
-                   "Scenario file, name of a shipped one, or a result of `run --format json`")
-      ->required()
-      ->type_name("SCENARIO|RESULT");
-  command
-      ->add_option("second", given->second,
-                   "Second step, to compare: the page has both and their differences")
-      ->type_name("SCENARIO|RESULT");
+  add_two_steps(*command, given->steps,
+                "Second step, to compare: the page has both and their differences");
   command->add_option("-o,--output", given->output, "HTML file to write, e.g. run.html")
       ->required()
       ->type_name("FILE.html");
-  command
-      ->add_option("--set", given->overrides,
-                   "Override a scenario value, e.g. parallel.tp=4, of both steps; repeatable")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--change", given->changes,
-                   "Override a value of the second step only, which is the first one with these "
-                   "changes if no second scenario is given; repeatable")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
   add_whole_number(
       *command, "--suggest", 0, kMostSuggestions,
       [given](auto n) { given->suggestions = static_cast<std::size_t>(n); },
@@ -139,7 +106,7 @@ void add_report(const Command& app) {
       "  lockstep report pipeline-gpipe pipeline-1f1b -o both.html");
   command->callback([given] {
     check_report(given->output, "--output");
-    if (given->second.empty() && given->changes.empty()) return report_one(*given);
+    if (!given->steps.has_second()) return report_one(*given);
     report_two(*given);
   });
 }

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "sim/config/json.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
 #include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/run/run_json.hpp"
 
 namespace lockstep::cli {
 
@@ -109,21 +111,62 @@ std::string schema_of(const JsonDocument& document) {
 
 }  // namespace
 
-StepSource step_source(const std::string& scenario_or_result) {
+StepSource step_source(const std::string& scenario_or_result,
+                       const std::vector<std::string>& overrides) {
   const std::string file = app::scenario_file(scenario_or_result);
   const JsonDocument document = read_json(file);
   const std::string schema = schema_of(document);
+  StepSource out;
   if (schema.empty()) {
-    StepSource out;
     out.options.step.file = file;
-    return out;
-  }
-  if (!schema.starts_with(kResult))
+  } else if (schema.starts_with(kResult)) {
+    out = ResultReader{document}.source();
+  } else {
     throw UsageError(fmt::format(
         "{}: expected a scenario or a result of `lockstep run --format json`, got \"{}\"; "
         "collective, complexity and plan write their pages with --report FILE.html",
         scenario_or_result, schema));
-  return ResultReader{document}.source();
+  }
+  std::vector<std::string>& all = out.options.step.overrides;
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  if (!overrides.empty()) out.fingerprint.clear();
+  out.options.step = step_request_of(out.options);
+  return out;
+}
+
+void note_other_fingerprint(const StepSource& source, const TrainingStepResult& result) {
+  const std::string now = fingerprint_of_run(result);
+  if (source.fingerprint.empty() || source.fingerprint == now) return;
+  fmt::print(stderr,
+             "lockstep: note: {}: the result has fingerprint {}, simulated again it is {}: another "
+             "version or other files; what follows is of the new one\n",
+             source.options.step.file, source.fingerprint, now);
+}
+
+StepSource TwoStepsOptions::second_step() const {
+  std::vector<std::string> all = overrides;
+  all.insert(all.end(), changes.begin(), changes.end());
+  return step_source(second.empty() ? scenario : second, all);
+}
+
+void add_two_steps(const Command& command, TwoStepsOptions& given, const std::string& of_second) {
+  command
+      .add_option("scenario", given.scenario,
+                  "Scenario file, name of a shipped one, or a result of `run --format json`")
+      ->required()
+      ->type_name("SCENARIO|RESULT");
+  command.add_option("second", given.second, of_second)->type_name("SCENARIO|RESULT");
+  command
+      .add_option("--set", given.overrides,
+                  "Override a scenario value, e.g. parallel.tp=4, of both steps; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--change", given.changes,
+                  "Override a value of the second step only, which is the first one with these "
+                  "changes if no second scenario is given; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
 }
 
 }  // namespace lockstep::cli

@@ -1,20 +1,41 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 
 namespace lockstep::cli {
 
-/// A training step to report: a scenario (file or shipped name), or a result of `run --format
-/// json`, whose configuration is simulated again.
+/// A training step of a scenario (file or shipped name), or of a result of `run --format json`,
+/// whose configuration is simulated again. Its request is complete.
 struct StepSource {
   RunOptions options;
-  std::string fingerprint{};  // that the result has; empty: a scenario
+  std::string fingerprint{};  // that an unchanged result has; else empty
 };
 
 /// Throws ConfigError for a file that is neither, UsageError for a result of another command,
 /// IoError.
-[[nodiscard]] StepSource step_source(const std::string& scenario_or_result);
+[[nodiscard]] StepSource step_source(const std::string& scenario_or_result,
+                                     const std::vector<std::string>& overrides = {});
+
+/// Notes on stderr if a result, simulated again, has another fingerprint.
+void note_other_fingerprint(const StepSource& source, const TrainingStepResult& result);
+
+/// Two steps on a command line: scenarios or results, or one of them with changes.
+struct TwoStepsOptions {
+  std::string scenario;
+  std::string second;
+  std::vector<std::string> overrides;  // of both
+  std::vector<std::string> changes;    // of the second alone
+
+  [[nodiscard]] bool has_second() const { return !second.empty() || !changes.empty(); }
+  [[nodiscard]] StepSource first_step() const { return step_source(scenario, overrides); }
+  [[nodiscard]] StepSource second_step() const;
+};
+
+/// SCENARIO [SECOND], --set and --change; `of_second` describes the second step.
+void add_two_steps(const Command& command, TwoStepsOptions& given, const std::string& of_second);
 
 }  // namespace lockstep::cli

@@ -1,16 +1,15 @@
 #include "tools/lockstep/step_report/two_steps_page.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "sim/config/json_values.hpp"
+#include "tools/app/compare/scenario_changes.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/report/html_page.hpp"
 #include "tools/lockstep/run/headline.hpp"
@@ -77,15 +76,8 @@ std::string signed_milliseconds(Duration time) {
   return fmt::format("{:+.3f}", time.seconds() * 1e3);
 }
 
-/// Leaves of a JSON value by their pointers.
-void add_leaves(const JsonValue& value, const std::string& pointer,
-                std::map<std::string, std::string>& out) {
-  if (const auto* object = value.get_if<JsonObject>()) {
-    for (const JsonMember& each : *object)
-      add_leaves(each.value, pointer.empty() ? each.key : pointer + "." + each.key, out);
-    return;
-  }
-  out[pointer] = json_text(value);
+std::string value_text(const std::optional<JsonValue>& value) {
+  return value ? json_text(*value) : std::string{};
 }
 
 class TwoSteps {
@@ -146,20 +138,11 @@ class TwoSteps {
   }
 
   [[nodiscard]] std::string keys() const {
-    std::map<std::string, std::string> a;
-    std::map<std::string, std::string> b;
-    add_leaves(a_.result.scenario.resolved, "", a);
-    add_leaves(b_.result.scenario.resolved, "", b);
-    std::set<std::string> all;
-    for (const auto& [key, value] : a) all.insert(key);
-    for (const auto& [key, value] : b) all.insert(key);
     HtmlTable table{
         "keys of the scenarios that differ", {}, {"key", "A", "B"}, {true, true, true}, {}, {}};
-    for (const std::string& key : all) {
-      const std::string left = a.contains(key) ? a.at(key) : "";
-      const std::string right = b.contains(key) ? b.at(key) : "";
-      if (left != right) table.rows.push_back({key, left, right});
-    }
+    for (const DifferentKey& each :
+         different_keys(a_.result.scenario.resolved, b_.result.scenario.resolved))
+      table.rows.push_back({each.key, value_text(each.a), value_text(each.b)});
     if (table.rows.empty()) table.closing = {"No key differs; see the commands for other changes."};
     return html_of(table);
   }

@@ -9,6 +9,7 @@
 #include "tools/app/collective/run_collective.hpp"
 #include "tools/app/complexity/complexity.hpp"
 #include "tools/app/teach/collective_film.hpp"
+#include "tools/lockstep/explain/cost_json.hpp"
 #include "tools/lockstep/explain/explain_cost_words.hpp"
 #include "tools/lockstep/teach/answers.hpp"
 
@@ -170,15 +171,7 @@ Json cost_json(const CollectiveFilm& film) {
   const ExplainedCost& cost = film.cost;
   Json out;
   out["formula"] = film.algorithm->time;
-  out["terms"] = Json::array();
-  for (const CostTerm& term : cost.terms) {
-    const TermWords words = words_of(term);
-    out["terms"].push_back({{"name", words.name},
-                            {"symbol", words.symbol},
-                            {"amount", words.amount},
-                            {"each", words.each},
-                            {"time_s", term.time.seconds()}});
-  }
+  out["terms"] = terms_json(cost);
   const auto time = [](const auto& value) { return value ? Json(value->seconds()) : Json(); };
   out["formula_s"] = time(cost.formula);
   out["formula_is_estimate"] = cost.near;
@@ -186,22 +179,13 @@ Json cost_json(const CollectiveFilm& film) {
   out["busiest_link"] = cost.simulated->busiest_link;
   out["busy_fraction"] = cost.simulated->busy;
   out["comparison"] = comparison_lines(cost);
-  out["bounds"] = Json::array();
-  Duration most;
-  for (const BoundTerm& bound : cost.bounds) {
-    const BoundWords words = words_of(bound);
-    most = std::max(most, bound.time);
-    out["bounds"].push_back(
-        {{"name", words.name}, {"from", words.from}, {"time_s", bound.time.seconds()}});
-  }
-  out["bound_s"] = cost.bounds.empty() ? Json() : Json(most.seconds());
+  out["bounds"] = bounds_json(cost);
+  const auto most =
+      std::max_element(cost.bounds.begin(), cost.bounds.end(),
+                       [](const BoundTerm& a, const BoundTerm& b) { return a.time < b.time; });
+  out["bound_s"] = most == cost.bounds.end() ? Json() : Json(most->time.seconds());
   out["model"] = model_lines(cost);
-  if (cost.traffic) {
-    const std::int64_t block = film.stage.layout.block.count();
-    out["sent_per_rank_bytes"] = cost.traffic->sent_blocks * block;
-    out["sent_in_total_bytes"] = cost.traffic->total_blocks * block;
-    out["messages"] = cost.traffic->messages;
-  }
+  add_traffic(cost, film.stage.layout.block, out);
   return out;
 }
 

@@ -29,6 +29,16 @@ inline constexpr std::int64_t kStream = 2 * kS * kB * kH;
   return out;
 }
 
+/// With 8 experts of 2h in every layer, of which a token visits 2.
+[[nodiscard]] inline TransformerConfig routed() {
+  TransformerConfig out = shape();
+  out.experts = ExpertsConfig{};
+  out.experts->experts = 8;
+  out.experts->top_k = 2;
+  out.experts->ffn = 2 * kH;
+  return out;
+}
+
 [[nodiscard]] inline ParallelConfig layout(std::int64_t dp = 1) {
   ParallelConfig out;
   out.dp = static_cast<int>(dp);

@@ -91,11 +91,7 @@ TEST_CASE("ring attention: n - 1 hops of keys and values forward, backward gradi
 
 TEST_CASE("expert parallelism: two all-to-alls of k s b h forward, two backward") {
   // Lepikhin et al., arXiv 2006.16668, section 3.1: dispatch and combine. b sequences of this rank.
-  TransformerConfig experts = shape();
-  experts.experts = ExpertsConfig{};
-  experts.experts->experts = 8;
-  experts.experts->top_k = 2;
-  experts.experts->ffn = 2 * kH;
+  const TransformerConfig experts = routed();
   ParallelConfig with = layout(4);
   with.ep = 4;
   const TrainingStepUnderTest step{transformer(experts), with};
@@ -114,11 +110,7 @@ TEST_CASE("expert parallelism: two all-to-alls of k s b h forward, two backward"
 // tokens. Sharded experts gather them over tp and reduce-scatter their results; whole experts
 // (etp 1) do neither.
 TEST_CASE("expert tensor parallelism of its own degree: tp gathers nothing for experts") {
-  TransformerConfig experts = shape();
-  experts.experts = ExpertsConfig{};
-  experts.experts->experts = 8;
-  experts.experts->top_k = 2;
-  experts.experts->ffn = 2 * kH;
+  const TransformerConfig experts = routed();
   ParallelConfig with = layout(4);
   with.tp = 2;
   with.sequence_parallel = true;
@@ -143,11 +135,7 @@ TEST_CASE("expert tensor parallelism of its own degree: tp gathers nothing for e
 // Whichever axes ep is cut from: context parallelism's own traffic is the ring alone, n - 1 hops
 // forward and 2n - 1 backward a layer.
 TEST_CASE("experts within context parallelism: their all-to-alls are called ep, the ring cp") {
-  TransformerConfig experts = shape();
-  experts.experts = ExpertsConfig{};
-  experts.experts->experts = 8;
-  experts.experts->top_k = 2;
-  experts.experts->ffn = 2 * kH;
+  const TransformerConfig experts = routed();
   const std::int64_t times = kLayers * kM;
   for (const int ep : {2, 4, 8}) {
     for (const bool sequence_parallel : {false, true}) {
@@ -208,11 +196,7 @@ TEST_CASE("experts under sequence parallelism: slots are gathered before, scatte
   // Every rank along tp routes its own tokens; the experts' GEMMs, cut by tensor, want them all,
   // as a plain MLP does: one gather and one reduce-scatter each way, and one gather more for the
   // weights' gradients. Slots are k s b h * 2 bytes, k = 2; attention has its own 2sbh.
-  TransformerConfig experts = shape();
-  experts.experts = ExpertsConfig{};
-  experts.experts->experts = 8;
-  experts.experts->top_k = 2;
-  experts.experts->ffn = 2 * kH;
+  const TransformerConfig experts = routed();
   ParallelConfig with = layout(2);
   with.tp = 4;
   with.sequence_parallel = true;
