@@ -145,6 +145,8 @@ class CompareReport {
   }
 
   [[nodiscard]] std::string attribution_words() const {
+    if (result_.effects.size() == 1 && result_.attribution != Attribution::joint)
+      return "by change of the scenario: one alone";
     switch (result_.attribution) {
       case Attribution::none:
         return result_.uses.empty() || step_a() == step_b() ? "no key of the scenarios differs"

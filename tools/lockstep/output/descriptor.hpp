@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <utility>
-
 namespace lockstep::cli {
 
 /// A file descriptor, closed at the end.
@@ -11,9 +9,12 @@ class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int number) : number_{number} {}
-  Descriptor(Descriptor&& other) noexcept : number_{std::exchange(other.number_, -1)} {}
+  Descriptor(Descriptor&& other) noexcept : number_{other.release()} {}
   Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
+    if (this != &other) {
+      close();
+      number_ = other.release();
+    }
     return *this;
   }
   Descriptor(const Descriptor&) = delete;
@@ -23,10 +24,16 @@ class Descriptor {
   [[nodiscard]] int number() const { return number_; }
   [[nodiscard]] bool open() const { return number_ >= 0; }
   void close() {
-    if (number_ >= 0) ::close(std::exchange(number_, -1));
+    if (number_ >= 0) ::close(release());
   }
 
  private:
+  int release() {
+    const int number = number_;
+    number_ = -1;
+    return number;
+  }
+
   int number_ = -1;
 };
 

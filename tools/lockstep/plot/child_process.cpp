@@ -16,8 +16,6 @@
 #include "tools/lockstep/output/descriptor.hpp"
 #include "tools/lockstep/output/errors.hpp"
 
-extern char** environ;
-
 namespace lockstep::cli {
 
 namespace {
@@ -26,36 +24,42 @@ namespace {
   throw Refusal(std::string{"process: "} + what + ": " + std::strerror(errno));
 }
 
-/// Ours and the child's end. Sockets, so that writing to a child that has gone raises no signal.
-std::pair<Descriptor, Descriptor> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("no pipe");
-  return {Descriptor{ends[0]}, Descriptor{ends[1]}};
-}
+/// Sockets, so that writing to a child that has gone raises no signal.
+struct Pipe {
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("no pipe");
+    ours = Descriptor{ends[0]};
+    childs = Descriptor{ends[1]};
+  }
+
+  Descriptor ours;
+  Descriptor childs;
+};
 
 /// A process with pipes as its standard streams.
 class Child {
  public:
   explicit Child(std::vector<std::string> words) {
-    auto [in, child_in] = make_pipe();
-    auto [out, child_out] = make_pipe();
-    auto [err, child_err] = make_pipe();
+    Pipe in;
+    Pipe out;
+    Pipe err;
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, child_in.number(), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, child_out.number(), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, child_err.number(), STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, in.childs.number(), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out.childs.number(), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, err.childs.number(), STDERR_FILENO);
     const int error =
         posix_spawnp(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) return;
     started_ = true;
-    in_ = std::move(in);
-    out_ = std::move(out);
-    err_ = std::move(err);
+    in_ = std::move(in.ours);
+    out_ = std::move(out.ours);
+    err_ = std::move(err.ours);
   }
 
   /// Writes its input and reads its output until it ends.
