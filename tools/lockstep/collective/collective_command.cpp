@@ -19,6 +19,7 @@
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/options/sizes.hpp"
+#include "tools/lockstep/output/assertion.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/output/trace_size_note.hpp"
@@ -55,6 +56,7 @@ struct Options {
   std::vector<std::string> plots;
   std::string trace;
   std::string report;
+  std::vector<std::string> asserts;
   std::string fold = "auto";
   bool classes = false;
   RankSettingOptions ranks;
@@ -238,7 +240,10 @@ std::vector<FigureTarget> targets_of(const Options& given) {
 class CollectiveJob {
  public:
   explicit CollectiveJob(const Options& given)
-      : given_{given}, targets_{targets_of(given)}, request_{request_of(given)} {
+      : given_{given},
+        assertions_{parse_assertions(given.asserts)},
+        targets_{targets_of(given)},
+        request_{request_of(given)} {
     check_report(given.report);
   }
 
@@ -248,6 +253,7 @@ class CollectiveJob {
           report_of(request_, run_concurrent(given_.concurrent, request_), given_.concurrent);
       show(report);
       write_page(report, nullptr);
+      check(report);
     } else if (!given_.against.empty()) {
       compare();
     } else if (given_.crossover) {
@@ -261,6 +267,7 @@ class CollectiveJob {
       const Report report = report_of(request_, done, given_.classes, given_.style);
       show(report);
       finish(report, {&done, nullptr, nullptr});
+      check(report);
     }
   }
 
@@ -277,18 +284,26 @@ class CollectiveJob {
         {given_.against, given_.candidates, given_.cluster_is_given, given_.root}, request_);
     const Report report = report_of(done, given_.against);
     show(report);
-    if (targets_.empty() && given_.report.empty()) return;
-    const CollectiveReport simulated = run_collective(done.request);
-    finish(report, {&simulated, nullptr, &done});
+    if (!targets_.empty() || !given_.report.empty()) {
+      const CollectiveReport simulated = run_collective(done.request);
+      finish(report, {&simulated, nullptr, &done});
+    }
+    check(report);
   }
 
   void cross() {
     const CrossoverReport done = find_crossovers(request_);
     const Report report = report_of(request_, done);
     show(report);
-    if (targets_.empty() && given_.report.empty()) return;
-    const CollectiveReport simulated = run_collective(request_);
-    finish(report, {&simulated, &done, nullptr});
+    if (!targets_.empty() || !given_.report.empty()) {
+      const CollectiveReport simulated = run_collective(request_);
+      finish(report, {&simulated, &done, nullptr});
+    }
+    check(report);
+  }
+
+  void check(const Report& report) const {
+    if (!assertions_.empty()) check_assertions(assertions_, report, AssertedRows::all);
   }
 
   void show(const Report& report) const { print(render(report, given_.style)); }
@@ -312,6 +327,7 @@ class CollectiveJob {
   }
 
   const Options& given_;
+  std::vector<Assertion> assertions_;
   std::vector<FigureTarget> targets_;
   CollectiveRequest request_;
 };
@@ -406,6 +422,7 @@ void add_collective(const Command& app) {
       ->type_name("[FIGURE=]FILE")
       ->allow_extra_args(false);
   add_report_option(*command, given->report);
+  add_assertions(*command, given->asserts, "'busbw_Bps >= 300 GB/s' or 'best == true'");
   command
       ->add_option("--trace", given->trace,
                    "Write every message of one algorithm at one size as a trace for "

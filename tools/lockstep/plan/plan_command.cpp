@@ -8,6 +8,7 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/assertion.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/interrupt.hpp"
 #include "tools/lockstep/output/version.hpp"
@@ -36,6 +37,7 @@ struct Options {
   std::string shard;
   std::string emit;
   std::vector<std::string> plots;
+  std::vector<std::string> asserts;
   std::string page;          // HTML file; empty: none
   std::uint64_t shards = 0;  // of the jobs; 0: not given
   OutputStyle style;
@@ -217,6 +219,9 @@ void run_and_print(Options& given, const std::optional<EmitTarget>& emit) {
   check_report(given.page);
   if (!given.plan.explain.empty() && (emit || !figures.empty()))
     throw UsageError("--explain: has neither --emit nor --plot; give one of them");
+  const std::vector<Assertion> assertions = parse_assertions(given.asserts);
+  if (!given.plan.explain.empty() && !assertions.empty())
+    throw UsageError("--assert: is about the best layout, which --explain does not look for");
   const InterruptGuard interrupt;
   given.plan.stop = [] { return was_interrupted(); };
   SearchLine line;
@@ -235,6 +240,7 @@ void run_and_print(Options& given, const std::optional<EmitTarget>& emit) {
   for (const FigureTarget& target : figures) write_figure(plan_figure(target.kind, result), target);
   write_page(given, result);
   if (was_interrupted()) throw Interrupted();
+  if (!assertions.empty()) check_assertions(assertions, report_of(result), AssertedRows::first);
 }
 
 void run(Options& given, const Command& command) {
@@ -243,6 +249,8 @@ void run(Options& given, const Command& command) {
   const JobEngine* engine = emit ? std::get_if<JobEngine>(&*emit) : nullptr;
   check_store(given, engine != nullptr);
   if (engine != nullptr) {
+    if (!given.asserts.empty())
+      throw UsageError("--assert: nothing is searched where --emit prints a script");
     print(job_script_of(command, *engine, {given.plan.space, given.store, given.shards}));
     return;
   }
@@ -280,6 +288,7 @@ void add_plan(const Command& app) {
       ->type_name("FIGURE=FILE")
       ->allow_extra_args(false);
   add_report_option(*command, given->page);
+  add_assertions(*command, given->asserts, "'step_time_s < 12', of the best layout");
   add_format(*command, given->style);
   command->footer(
       "Every point of the space is dropped by a rule, by a lower bound on its memory or time, or\n"

@@ -10,6 +10,7 @@
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/options/rank_list.hpp"
+#include "tools/lockstep/output/assertion.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/output/trace_size_note.hpp"
@@ -34,6 +35,7 @@ struct Options {
   bool variants = true;
   std::string detail = "kernel";
   std::vector<std::string> plots;
+  std::vector<std::string> asserts;
   OutputStyle style;
 };
 
@@ -84,6 +86,7 @@ void add_results(const Command& command, Options& given) {
       .add_option("--append", given.run.append,
                   "Append the rows to a CSV file, with a header if the file is new")
       ->type_name("FILE");
+  add_assertions(command, given.asserts, "'step_time_s < 12' or 'mfu_fraction >= 40 %'");
 }
 
 void add_trace(const Command& command, Options& given) {
@@ -139,6 +142,7 @@ void note_missing_counters(const Options& given, const SimulatedTrainingStep& st
 }
 
 void run_and_print(Options& given, const std::vector<FigureTarget>& targets) {
+  const std::vector<Assertion> assertions = parse_assertions(given.asserts);
   try {
     const TrainingStepResult result = run_step(given.run.step);
     note_missing_counters(given, result.step);
@@ -152,6 +156,9 @@ void run_and_print(Options& given, const std::vector<FigureTarget>& targets) {
       write_figure(run_figure(target.kind, result), target);
     if (!given.run.report.empty())
       write_file(given.run.report, run_page(given.run, result, variants));
+    if (!assertions.empty())
+      check_assertions(assertions, report_of_rows(given.run, rows_of_run(result, variants)),
+                       AssertedRows::all);
   } catch (const DoesNotFit& misfit) {
     given.run.step.on_phase = {};
     const MemoryShortfall& shortfall = misfit.shortfall();

@@ -10,6 +10,7 @@
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/assertion.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/interrupt.hpp"
 #include "tools/lockstep/output/progress.hpp"
@@ -29,6 +30,7 @@ struct Options {
   SweepRequest sweep;
   RunOptions run;
   SweepStoreRequest store;
+  std::vector<std::string> asserts;
   OutputStyle style;
 };
 
@@ -52,6 +54,7 @@ std::unique_ptr<SweepStore> store_of(Options& given, const Command& command) {
 }
 
 void run_and_print(Options& given, const Command& command) {
+  const std::vector<Assertion> assertions = parse_assertions(given.asserts);
   SweepRequest& request = given.sweep;
   request.step = step_request_of(given.run);
   if (!given.run.append.empty()) check_writable(given.run.append);
@@ -60,9 +63,10 @@ void run_and_print(Options& given, const Command& command) {
   SweepRows rows{given.run, table};
   SweepRows data{given.run, false};
   const bool appends = !given.run.append.empty();
+  const bool needs_data = appends || (!assertions.empty() && !store);
   request.on_point = [&](const SweepPoint& point) {
     rows.add(point);
-    if (appends) data.add(point);
+    if (needs_data) data.add(point);
     if (store) store->add(point);
   };
   request.on_batch = [&store] {
@@ -74,10 +78,13 @@ void run_and_print(Options& given, const Command& command) {
   const SweepResult result = app::sweep(request);
   request.on_progress = {};
   if (store) store->finish();
-  if (appends) append_rows(given.run.append, data.report(result));
-  print(render(rows.report(result), given.style));
+  const Report report = rows.report(result);
+  const Report all = needs_data ? data.report(result) : Report{};
+  if (appends) append_rows(given.run.append, all);
+  print(render(report, given.style));
   if (was_interrupted()) throw Interrupted();
   if (result.simulated == 0) throw Refusal("no point of the sweep fits into memory");
+  if (!assertions.empty()) check_assertions(assertions, store ? report : all, AssertedRows::all);
 }
 
 }  // namespace
@@ -108,6 +115,7 @@ void add_sweep(const Command& app) {
       ->type_name("FILE");
   command->add_flag("--resume", given->store.resume,
                     "Continue the sweep of --store, or begin it: no point is simulated twice");
+  add_assertions(*command, given->asserts, "'step_time_s < 12', of every point");
   add_format(*command, given->style);
   command->footer(
       "A point is what `lockstep run` with --set of its values simulates; dp follows from the "

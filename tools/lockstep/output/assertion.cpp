@@ -1,0 +1,230 @@
+#include "tools/lockstep/output/assertion.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "sim/base/units.hpp"
+#include "sim/config/did_you_mean.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/output/table.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+using Comparison = Assertion::Comparison;
+
+constexpr std::string_view kForm = "a column, one of < <= > >= == != and a value";
+constexpr std::size_t kMostRows = 3;
+
+struct Sign {
+  std::string_view text;
+  Comparison comparison;
+};
+constexpr std::array<Sign, 6> kSigns{{{"<=", Comparison::at_most},
+                                      {">=", Comparison::at_least},
+                                      {"==", Comparison::equal},
+                                      {"!=", Comparison::differs},
+                                      {"<", Comparison::less},
+                                      {">", Comparison::more}}};
+
+std::string trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  std::string out{text.substr(begin, text.find_last_not_of(" \t") + 1 - begin)};
+  const bool quoted = out.size() >= 2 && out.front() == '"' && out.back() == '"';
+  return quoted ? out.substr(1, out.size() - 2) : out;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  double out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+/// The value in the unit of the key; what is allowed in `expected`.
+std::optional<double> quantity(const std::string& key, const std::string& text,
+                               std::string& expected) {
+  expected = "a number";
+  if (const auto plain = number_in(text)) return plain;
+  if (key.ends_with("_Bps")) {
+    expected = "a rate such as 5e10 or 50 GB/s";
+    if (const auto rate = parse_rate(text)) return rate->bytes_per_second();
+  } else if (key.ends_with("_s") && !key.ends_with("_per_s")) {
+    expected = "a time such as 12, 12 s or 200 ms";
+    if (const auto time = parse_duration(text)) return time->seconds();
+  } else if (key.ends_with("_bytes")) {
+    expected = "a size such as 4294967296 or 4 GiB";
+    if (const auto size = parse_bytes(text)) return static_cast<double>(size->count());
+  } else if (key.ends_with("_fraction")) {
+    expected = "a fraction such as 0.4 or 40 %";
+    if (text.ends_with('%'))
+      if (const auto percent = number_in(trimmed(text.substr(0, text.size() - 1))))
+        return *percent / 100;
+  }
+  return std::nullopt;
+}
+
+bool orders(Comparison comparison) {
+  return comparison != Comparison::equal && comparison != Comparison::differs;
+}
+
+template <typename T>
+bool compares(const T& a, Comparison comparison, const T& b) {
+  switch (comparison) {
+    case Comparison::less:
+      return a < b;
+    case Comparison::at_most:
+      return a <= b;
+    case Comparison::more:
+      return a > b;
+    case Comparison::at_least:
+      return a >= b;
+    case Comparison::equal:
+      return a == b;
+    case Comparison::differs:
+      return a != b;
+  }
+  return false;
+}
+
+std::optional<double> number_of(const Cell& cell) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell.value))
+    return static_cast<double>(*whole);
+  if (const auto* number = std::get_if<double>(&cell.value)) return *number;
+  return std::nullopt;
+}
+
+/// Values of different kinds are neither ordered nor equal.
+bool holds(const Assertion& of, const Cell& cell) {
+  if (std::holds_alternative<std::monostate>(cell.value)) return false;
+  if (const auto* wanted = std::get_if<double>(&of.value)) {
+    const auto number = number_of(cell);
+    return number && compares(*number, of.comparison, *wanted);
+  }
+  if (const auto* wanted = std::get_if<bool>(&of.value)) {
+    const auto* flag = std::get_if<bool>(&cell.value);
+    return flag != nullptr && compares(*flag, of.comparison, *wanted);
+  }
+  const auto* text = std::get_if<std::string>(&cell.value);
+  return text != nullptr && compares(*text, of.comparison, std::get<std::string>(of.value));
+}
+
+std::size_t column_of(const Assertion& of, const Report& report) {
+  const auto at = std::find_if(report.columns.begin(), report.columns.end(),
+                               [&](const Column& column) { return column.key == of.key; });
+  if (at != report.columns.end()) return static_cast<std::size_t>(at - report.columns.begin());
+  std::vector<std::string_view> keys;
+  for (const Column& column : report.columns) keys.push_back(column.key);
+  const auto near = did_you_mean(of.key, keys);
+  throw UsageError(fmt::format("--assert: \"{}\": no column \"{}\"{}; there are {}", of.text, of.key,
+                               near ? fmt::format(" (did you mean \"{}\"?)", *near) : "",
+                               fmt::join(keys, ", ")));
+}
+
+/// Identifies a row: the first three columns whose values differ between rows.
+std::string name_of(const std::vector<Cell>& row, std::size_t asserted, const Report& report) {
+  std::string out;
+  std::size_t named = 0;
+  for (std::size_t column = 0; column < report.columns.size() && named < 3; ++column) {
+    if (column == asserted || column >= row.size()) continue;
+    const std::string value = plain(row[column]);
+    bool differs = false;
+    for (const Section& section : report.sections)
+      for (const auto& other : section.rows)
+        differs = differs || column >= other.size() || plain(other[column]) != value;
+    if (!differs) continue;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", report.columns[column].key, value);
+    ++named;
+  }
+  return out;
+}
+
+void check(const Assertion& of, const Report& report, AssertedRows rows) {
+  const std::size_t column = column_of(of, report);
+  std::vector<std::string> against;
+  std::size_t failed = 0;
+  std::size_t seen = 0;
+  for (const Section& section : report.sections) {
+    for (const auto& row : section.rows) {
+      if (rows == AssertedRows::first && seen > 0) break;
+      ++seen;
+      const Cell cell = column < row.size() ? row[column] : Cell{};
+      if (holds(of, cell)) continue;
+      if (++failed > kMostRows) continue;
+      const std::string value = plain(cell);
+      const std::string name = rows == AssertedRows::all ? name_of(row, column, report) : "";
+      against.push_back(fmt::format("{} {}{}", of.key,
+                                    value.empty() ? "has no value" : "is " + value,
+                                    name.empty() ? "" : " (" + name + ")"));
+    }
+  }
+  if (seen == 0) throw AssertionFailed(fmt::format("--assert: \"{}\": there is no row", of.text));
+  if (failed == 0) return;
+  const std::string more =
+      failed > kMostRows ? fmt::format("; and {} more of {}", failed - kMostRows, seen) : "";
+  throw AssertionFailed(
+      fmt::format("--assert: \"{}\" does not hold: {}{}", of.text, fmt::join(against, "; "), more));
+}
+
+}  // namespace
+
+Assertion parse_assertion(const std::string& text) {
+  const std::size_t at = text.find_first_of("<>=!");
+  const auto sign = std::find_if(kSigns.begin(), kSigns.end(), [&](const Sign& each) {
+    return at != std::string::npos && std::string_view{text}.substr(at).starts_with(each.text);
+  });
+  Assertion out;
+  out.text = text;
+  if (sign != kSigns.end()) out.key = trimmed(std::string_view{text}.substr(0, at));
+  const std::string value =
+      sign == kSigns.end() ? "" : trimmed(std::string_view{text}.substr(at + sign->text.size()));
+  if (out.key.empty() || value.empty())
+    throw UsageError(
+        fmt::format("--assert: \"{}\": expected {}, such as 'step_time_s < 12'", text, kForm));
+  out.comparison = sign->comparison;
+  std::string expected;
+  if (const auto number = quantity(out.key, value, expected)) {
+    out.value = *number;
+  } else if (orders(out.comparison) || expected != "a number") {
+    throw UsageError(fmt::format("--assert: \"{}\": expected {}, got \"{}\"", text, expected, value));
+  } else if (value == "true" || value == "false") {
+    out.value = value == "true";
+  } else {
+    out.value = value;
+  }
+  return out;
+}
+
+void check_assertions(const std::vector<Assertion>& assertions, const Report& report,
+                      AssertedRows rows) {
+  for (const Assertion& each : assertions) (void)column_of(each, report);
+  for (const Assertion& each : assertions) check(each, report, rows);
+}
+
+std::vector<Assertion> parse_assertions(const std::vector<std::string>& texts) {
+  std::vector<Assertion> out;
+  out.reserve(texts.size());
+  for (const std::string& each : texts) out.push_back(parse_assertion(each));
+  return out;
+}
+
+void add_assertions(const Command& command, std::vector<std::string>& texts,
+                    const std::string& about) {
+  command
+      .add_option("--assert", texts,
+                  fmt::format("Condition on a column of --format csv, e.g. {}; exit code 1 and the "
+                              "reason where it does not hold; repeatable",
+                              about))
+      ->type_name("CONDITION")
+      ->allow_extra_args(false);
+}
+
+}  // namespace lockstep::cli
