@@ -160,6 +160,7 @@ TEST_CASE("a value without a choice has a type that says so") {
                                    "TOKENS",
                                    "KEY=VALUES",
                                    "KEY=VALUE,...",
+                                   "CONDITION",
                                    "LIMIT",
                                    "NUMBER",
                                    "N|TIME",

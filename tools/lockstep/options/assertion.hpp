@@ -11,8 +11,9 @@
 /// Conditions on results, so that a command can gate a pipeline of continuous integration.
 namespace lockstep::cli {
 
-/// `step_time_s < 12`: a column of the data formats, a comparison and a value. Numbers take the units
-/// of the column's suffix: _s, _bytes and _Bps ("200 ms", "4 GiB", "50 GB/s"), _fraction ("40 %").
+/// `step_time_s < 12`: a column of the data formats, a comparison and a value. Numbers take the
+/// units of the column's suffix: _s, _bytes and _Bps ("200 ms", "4 GiB", "50 GB/s"), _fraction ("40
+/// %").
 struct Assertion {
   enum class Comparison : std::uint8_t { less, at_most, more, at_least, equal, differs };
 

@@ -1,4 +1,4 @@
-#include "tools/lockstep/output/assertion.hpp"
+#include "tools/lockstep/options/assertion.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -124,8 +124,8 @@ std::size_t column_of(const Assertion& of, const Report& report) {
   std::vector<std::string_view> keys;
   for (const Column& column : report.columns) keys.push_back(column.key);
   const auto near = did_you_mean(of.key, keys);
-  throw UsageError(fmt::format("--assert: \"{}\": no column \"{}\"{}; there are {}", of.text, of.key,
-                               near ? fmt::format(" (did you mean \"{}\"?)", *near) : "",
+  throw UsageError(fmt::format("--assert: \"{}\": no column \"{}\"{}; there are {}", of.text,
+                               of.key, near ? fmt::format(" (did you mean \"{}\"?)", *near) : "",
                                fmt::join(keys, ", ")));
 }
 
@@ -194,7 +194,8 @@ Assertion parse_assertion(const std::string& text) {
   if (const auto number = quantity(out.key, value, expected)) {
     out.value = *number;
   } else if (orders(out.comparison) || expected != "a number") {
-    throw UsageError(fmt::format("--assert: \"{}\": expected {}, got \"{}\"", text, expected, value));
+    throw UsageError(
+        fmt::format("--assert: \"{}\": expected {}, got \"{}\"", text, expected, value));
   } else if (value == "true" || value == "false") {
     out.value = value == "true";
   } else {

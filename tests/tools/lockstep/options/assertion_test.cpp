@@ -1,4 +1,4 @@
-#include "tools/lockstep/output/assertion.hpp"
+#include "tools/lockstep/options/assertion.hpp"
 
 #include <doctest/doctest.h>
 
@@ -51,9 +51,9 @@ CommandResult lockstep(const std::string& arguments) {
 
 // The rows above, compared by hand.
 TEST_CASE("an assertion holds for every row, in the units of its column") {
-  for (const char* text :
-       {"time_s < 0.6", "time_s<=500 ms", "time_s != 0.3 s", "size_bytes == 1 KiB",
-        "size_bytes >= 1024", "busbw_Bps > 20 GB/s", "busbw_Bps <= 400 Gb/s", "algorithm != naive"}) {
+  for (const char* text : {"time_s < 0.6", "time_s<=500 ms", "time_s != 0.3 s",
+                           "size_bytes == 1 KiB", "size_bytes >= 1024", "busbw_Bps > 20 GB/s",
+                           "busbw_Bps <= 400 Gb/s", "algorithm != naive"}) {
     CAPTURE(text);
     CHECK(failure(text).empty());
   }
@@ -71,9 +71,8 @@ TEST_CASE("an absent value and a report without rows are against an assertion") 
   CHECK(failure("wrong != 0").find("wrong has no value") != std::string::npos);
   Report empty = two_rows();
   empty.sections.front().rows.clear();
-  CHECK_THROWS_AS(
-      check_assertions(parse_assertions({"time_s < 1"}), empty, AssertedRows::first),
-      AssertionFailed);
+  CHECK_THROWS_AS(check_assertions(parse_assertions({"time_s < 1"}), empty, AssertedRows::first),
+                  AssertionFailed);
 }
 
 TEST_CASE("a malformed assertion says what is expected") {
