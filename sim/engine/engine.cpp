@@ -103,6 +103,7 @@ Engine::Engine(const Engine& other)
       end_{other.end_},
       blocked_lanes_{other.blocked_lanes_},
       transfer_count_{other.transfer_count_},
+      finished_transfers_{other.finished_transfers_},
       log_{other.log_},
       known_{other.known_},
       external_{other.external_},
@@ -193,25 +194,6 @@ ReplayResult Engine::totals() const {
   out.solves = transport_->solves();
   if (queue_.empty()) out.unfinished = unfinished();
   return out;
-}
-
-void Engine::advance_to_end(const OnReplay& report) {
-  if (!report) {
-    while (advance()) {
-    }
-    return;
-  }
-  constexpr std::uint64_t kInstants = 1 << 16;  // some hundredths of a second
-  for (std::uint64_t instants = 1; advance(); ++instants)
-    if (instants % kInstants == 0) report(progress());
-}
-
-ReplayProgress Engine::progress() const {
-  std::uint64_t begun = 0;
-  std::uint64_t all = 0;
-  for (const StreamState& stream : streams_) begun += stream.index;
-  for (const std::vector<TimePoint>& ends : stream_ends_) all += ends.size();
-  return {now(), all == 0 ? 0 : static_cast<double>(begun) / static_cast<double>(all)};
 }
 
 ReplayResult replay(const Network& network, const Workload& workload, NetworkModel model,

@@ -48,7 +48,10 @@ class Engine {
   /// Handles all events of the next instant. False if none is left.
   bool advance();
   void advance_to_end(const OnReplay& report);
-  [[nodiscard]] ReplayProgress progress() const;
+  /// Without streams, of `transfers`, as transfers_of_calls() counts them.
+  [[nodiscard]] ReplayProgress progress(std::uint64_t transfers) const;
+  /// Walks the schedules, repeated steps once.
+  [[nodiscard]] std::uint64_t transfers_of_calls() const;
   [[nodiscard]] TimePoint now() const { return queue_.now(); }
   /// Time of the next event; empty if none is left.
   [[nodiscard]] std::optional<TimePoint> next() const { return queue_.next(); }
@@ -346,6 +349,7 @@ class Engine {
   TimePoint end_;  // end of the last operation or collective
   std::uint32_t blocked_lanes_ = 0;
   std::uint64_t transfer_count_ = 0;
+  std::uint64_t finished_transfers_ = 0;  // arrived
   std::vector<LoggedTransfer> log_;
   std::optional<KnownCalls> known_;
   ExternalTransport* external_ = nullptr;

@@ -226,6 +226,7 @@ void Engine::account(const Transfer& transfer, std::int64_t times) {
 
 void Engine::finish_transfer(TransferId id) {
   Transfer& transfer = transfers_[id];  // nothing new begins before this returns
+  ++finished_transfers_;
   if (workload_->logs_transfers) {
     log_.push_back(
         {transfer.from, transfer.to, Bytes{transfer.bytes}, transfer.start, queue_.now()});
@@ -292,6 +293,7 @@ void Engine::take_from_external(std::uint32_t id) {
     what.post.order = next_order_++;
     post(what.key, what.post, 0);
   } else if (what.post.sending) {
+    ++finished_transfers_;
     transfer_done(what.post.track);
   } else {
     receive_done(what.post.track, endpoint_of(what.post.track), what.post.reduces,

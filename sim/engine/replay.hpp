@@ -47,7 +47,7 @@ struct ReplayResult {
 /// Progress of a replay.
 struct ReplayProgress {
   TimePoint now;
-  double share = 0;  // fraction of the streams' operations that have begun
+  double share = 0;  // of the streams' operations that began; without streams, of all transfers
 };
 
 /// Called occasionally during a long replay.

@@ -28,6 +28,15 @@ std::string obstacle(const Workload& workload, NetworkModel model, const FoldOpt
   return {};
 }
 
+void begin(FoldPhase phase, const FoldOptions& options) {
+  if (options.report) options.report(phase, {});
+}
+
+OnReplay during_replay(const FoldOptions& options) {
+  if (!options.report) return {};
+  return [&options](const ReplayProgress& now) { options.report(FoldPhase::replay, now); };
+}
+
 std::vector<Bytes> bytes_on_links(const Relations& relations, const Network& network) {
   std::vector<UInt128> carried(relations.links.size(), 0);
   for (std::uint32_t p = 0; p < relations.pairs.size(); ++p)
@@ -61,6 +70,7 @@ class Folding {
     report.links = std::uint64_t{relations.links.size()} * relations.copies();
     count_link_classes(relations, partition);
     std::vector<TimePoint> ends;
+    begin(FoldPhase::replay, options_);
     if (!by_max_plus(relations, partition, quotient, ends) &&
         !by_engine(relations, partition, quotient, ends))
       return std::nullopt;
@@ -89,7 +99,7 @@ class Folding {
                    std::vector<TimePoint>& ends) {
     const Branches branches = find_branches(relations, partition, quotient);
     if (branches.all.empty()) return false;
-    auto played = replay_branches(quotient, branches, model_);
+    auto played = replay_branches(quotient, branches, model_, during_replay(options_));
     if (!played) return false;
     ends = std::move(played->ends);
     out_.report.simulated_transfers = played->transfers;
@@ -103,7 +113,8 @@ class Folding {
                  std::vector<TimePoint>& ends) {
     if (options_.branches && !relations.moves && by_branches(relations, partition, quotient, ends))
       return true;
-    const ReplayResult played = replay(quotient.network, quotient.workload, model_);
+    const ReplayResult played =
+        replay(quotient.network, quotient.workload, model_, during_replay(options_));
     if (!played.unfinished.empty()) return false;
     for (const Quotient::MemberSlot& member_slot : quotient.member_slots)
       ends.push_back(played.call_ends[member_slot.call][member_slot.rank]);
@@ -151,9 +162,10 @@ class Folding {
 };
 
 FoldedReplay unfolded(const Network& network, const Workload& workload, NetworkModel model,
-                      std::string why_not) {
+                      const FoldOptions& options, std::string why_not) {
   FoldedReplay out;
-  out.result = replay(network, workload, model);
+  begin(FoldPhase::replay, options);
+  out.result = replay(network, workload, model, during_replay(options));
   out.report.why_not = std::move(why_not);
   out.report.transfers = out.report.simulated_transfers = out.result.transfers;
   return out;
@@ -182,14 +194,15 @@ std::vector<std::vector<RankRange>> FoldReport::ranges() const {
 FoldedReplay replay_folded(const Network& network, const Workload& workload, NetworkModel model,
                            const FoldOptions& options) {
   if (std::string why = obstacle(workload, model, options); !why.empty())
-    return unfolded(network, workload, model, std::move(why));
+    return unfolded(network, workload, model, options, std::move(why));
+  begin(FoldPhase::equivalence, options);
   if (replay_memory(network, workload, model, options).pairs > options.most_relations)
-    return unfolded(network, workload, model, "too many talk to too many");
+    return unfolded(network, workload, model, options, "too many talk to too many");
   const auto relations = find_relations(network, workload, options.most_relations, options.blocks);
-  if (!relations) return unfolded(network, workload, model, "too many talk to too many");
+  if (!relations) return unfolded(network, workload, model, options, "too many talk to too many");
   if (auto folded = Folding{network, workload, model, options}.run(*relations))
     return *std::move(folded);
-  return unfolded(network, workload, model, "the workload deadlocks");
+  return unfolded(network, workload, model, options, "the workload deadlocks");
 }
 
 }  // namespace lockstep

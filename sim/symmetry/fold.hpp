@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,10 @@
 /// that follows the number of different behaviors.
 namespace lockstep {
 
+/// What a folded replay is doing: looking for equivalent ranks, then replaying.
+enum class FoldPhase : std::uint8_t { equivalence, replay };
+using OnFoldedReplay = std::function<void(FoldPhase, const ReplayProgress&)>;
+
 struct FoldOptions {
   bool fold = true;
   bool max_plus = true;  // rounds without contention advance without the engine
@@ -18,6 +23,7 @@ struct FoldOptions {
   /// Limit on communicating pairs plus their link crossings (about 30 GB); beyond it nothing is
   /// folded.
   std::uint64_t most_relations = std::uint64_t{1} << 27U;
+  OnFoldedReplay report{};  // called at the start of each phase, and during a long replay
 };
 
 /// Consecutive members of a call, both ends included.

@@ -1,5 +1,7 @@
 #include "tools/app/progress.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -41,19 +43,40 @@ void ProgressCounter::step() {
 
 void ProgressCounter::run(std::size_t i, const std::function<void()>& work) {
   const double begun = seconds_now();
+  if (report_) begin(i, begun);
   work();
   if (report_) finish(i, seconds_now() - begun);
+}
+
+void ProgressCounter::begin(std::size_t part, double now) {
+  const std::lock_guard lock(mutex_);
+  begun_[part] = now;
+}
+
+void ProgressCounter::during(std::size_t i, double share, const std::string& name) {
+  if (!report_) return;
+  const std::lock_guard lock(mutex_);
+  const double now = seconds_now();
+  estimate_.during(i, share, now - begun_.at(i));
+  if (now - estimated_at_ < kBetweenEstimates) return;
+  progress_.part = fmt::format("{} {:.0f} %", name, 100 * share);
+  estimate(now);
+  report_(progress_);
+}
+
+void ProgressCounter::estimate(double now) {
+  progress_.share = estimate_.share();
+  estimated_at_ = now;
 }
 
 void ProgressCounter::finish(std::size_t part, double seconds) {
   const std::lock_guard lock(mutex_);
   estimate_.took(part, seconds);
+  begun_.erase(part);
+  progress_.part.clear();
   ++progress_.done;
   const double now = seconds_now();
-  if (now - estimated_at_ >= kBetweenEstimates || progress_.done == progress_.total) {
-    progress_.share = estimate_.share();
-    estimated_at_ = now;
-  }
+  if (now - estimated_at_ >= kBetweenEstimates || progress_.done == progress_.total) estimate(now);
   report_(progress_);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ struct WorkProgress {
   std::size_t done = 0;
   std::size_t total = 0;  // may change on the way
   double share = 0;       // of the expected time; 0: not known yet
+  std::string part{};     // in work, with its share: "ring at 64 MiB 42 %"; empty: not reported
 };
 
 /// Called from several threads, one at a time, first with done 0.
@@ -43,17 +45,22 @@ class ProgressCounter {
   void step();
   /// Does part i and takes its time.
   void run(std::size_t i, const std::function<void()>& work);
+  /// So much of part i, which has begun, is done; the part by name.
+  void during(std::size_t i, double share, const std::string& name);
   /// The parts from `first` on are these, whatever they were.
   void set_rest(std::size_t first, const std::vector<WorkPart>& parts);
 
  private:
+  void begin(std::size_t part, double now);
   void finish(std::size_t part, double seconds);
+  void estimate(double now);
 
   OnProgress report_;
   WorkEstimate estimate_;
   bool timed_ = false;
   WorkProgress progress_{};
   double estimated_at_ = 0;
+  std::map<std::size_t, double> begun_{};  // parts in work, since when
   std::mutex mutex_;
 };
 

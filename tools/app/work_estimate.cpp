@@ -34,7 +34,12 @@ void WorkEstimate::took(std::size_t part, double seconds) {
   times.sum += seconds;
   ++times.count;
   done_[part] = true;
+  unfinished_.erase(part);
   spent_ += seconds;
+}
+
+void WorkEstimate::during(std::size_t part, double share, double seconds) {
+  unfinished_[part] = {share, seconds};
 }
 
 void WorkEstimate::set_rest(std::size_t first, const std::vector<WorkPart>& parts) {
@@ -45,14 +50,20 @@ void WorkEstimate::set_rest(std::size_t first, const std::vector<WorkPart>& part
 }
 
 double WorkEstimate::share() const {
+  double spent = spent_;
   double left = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (done_[i]) continue;
+    if (const auto now = unfinished_.find(i); now != unfinished_.end() && now->second.share > 0) {
+      spent += now->second.seconds;
+      left += now->second.seconds * (1 - now->second.share) / now->second.share;
+      continue;
+    }
     const auto kind = kinds_.find(parts_[i].kind);
     if (kind == kinds_.end()) return 0;
     left += expected(kind->second, parts_[i].scale);
   }
-  return left > 0 ? spent_ / (spent_ + left) : 1;
+  return left > 0 ? spent / (spent + left) : 1;
 }
 
 /// By the largest two scales that were timed; in proportion to the scale if there is only one.

@@ -22,6 +22,8 @@ class WorkEstimate {
   explicit WorkEstimate(std::vector<WorkPart> parts) : parts_{std::move(parts)} {}
 
   void took(std::size_t part, double seconds);
+  /// A part has taken `seconds` for so much of it, in [0, 1].
+  void during(std::size_t part, double share, double seconds);
   void set_rest(std::size_t first, const std::vector<WorkPart>& parts);
   [[nodiscard]] std::size_t size() const { return parts_.size(); }
 
@@ -35,12 +37,17 @@ class WorkEstimate {
     [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
   };
   using Kind = std::map<double, Times>;  // by scale
+  struct Unfinished {
+    double share = 0;
+    double seconds = 0;
+  };
 
   [[nodiscard]] static double expected(const Kind& kind, double scale);
 
   std::vector<WorkPart> parts_;
   std::vector<bool> done_ = std::vector<bool>(parts_.size());
   std::map<std::size_t, Kind> kinds_{};
+  std::map<std::size_t, Unfinished> unfinished_{};  // by part
   double spent_ = 0;
 };
 

@@ -220,8 +220,15 @@ class Replay final : public ExternalTransport {
     for (const auto& history : histories_) expect(*history);
   }
 
-  std::optional<BranchReplayResult> run() {
+  std::optional<BranchReplayResult> run(const OnReplay& report) {
+    constexpr std::uint64_t kBetweenReports = 1 << 12;
+    std::optional<std::uint64_t> transfers;
+    std::uint64_t instants = 0;
     while (const auto at = next()) {
+      if (report && ++instants % kBetweenReports == 0) {
+        if (!transfers) transfers = engine_->transfers_of_calls();
+        report(engine_->progress(*transfers));
+      }
       advance_histories(*at);
       if (trunk_next_ == at) {
         engine_->advance();
@@ -420,8 +427,9 @@ class Replay final : public ExternalTransport {
 }  // namespace
 
 std::optional<BranchReplayResult> replay_branches(const Quotient& quotient,
-                                                  const Branches& branches, NetworkModel model) {
-  return Replay{quotient, branches, model}.run();
+                                                  const Branches& branches, NetworkModel model,
+                                                  const OnReplay& report) {
+  return Replay{quotient, branches, model}.run(report);
 }
 
 }  // namespace lockstep::fold

@@ -19,9 +19,10 @@ struct BranchReplayResult {
 /// everything outside branches, and one per history. Branches of a kind start with one history; at
 /// the first instant at which their attachments reach different ends of transfers, the engine of
 /// the history is copied. Times equal those of one engine for all, to the last bit. Empty if a
-/// member deadlocks.
+/// member deadlocks. `report`: of what is in no branch.
 [[nodiscard]] std::optional<BranchReplayResult> replay_branches(const Quotient& quotient,
                                                                 const Branches& branches,
-                                                                NetworkModel model);
+                                                                NetworkModel model,
+                                                                const OnReplay& report = {});
 
 }  // namespace lockstep::fold

@@ -71,6 +71,29 @@ TEST_CASE("streams of a rank run side by side, operations of a stream one after 
   CHECK(result.end == TimePoint{7_us});
 }
 
+TEST_CASE("a replay of a collective reports its share by the transfers that have arrived") {
+  // 30,000 messages one after the other: after each half of them half of the time has gone.
+  constexpr std::int64_t kMessages = 30'000;
+  const Network network = star(2, 1_GBps, 0_us);
+  const auto script = [](int rank, int, std::int64_t, ScheduleStep& step) {
+    const Chunk chunk{Buffer::data, 0, 1};
+    if (rank == 0) step.sends.push_back({1, chunk});
+    if (rank == 1) step.receives.push_back({0, chunk, Combine::copy});
+  };
+  const Workload workload =
+      one_call(std::make_shared<Scripted>(2, 1, kMessages, script), Bytes{1000});
+  for (const NetworkModel model : kModels) {
+    std::vector<ReplayProgress> seen;
+    const ReplayResult result =
+        replay(network, workload, model, [&](const ReplayProgress& now) { seen.push_back(now); });
+    REQUIRE(seen.size() >= 3);
+    for (const ReplayProgress& each : seen)
+      CHECK(each.share ==
+            doctest::Approx(each.now.since_start().seconds() / result.end.since_start().seconds())
+                .epsilon(1e-3));
+  }
+}
+
 TEST_CASE("a member that no stream calls begins with the first that one calls") {
   // Rank 0 sends 1 kB at once to rank 1, which no stream calls and which is there from 3 us on,
   // when rank 0's stream gets to the collective: 1 us at 1 GB/s.

@@ -1,6 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <string>
+#include <vector>
 
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/concurrent.hpp"
@@ -53,6 +56,55 @@ TEST_CASE("the fastest of several is marked, one at each size") {
     }
     CHECK(marked == 1);
   }
+}
+
+TEST_CASE("one algorithm at one size reports its phases, and the share that is simulated") {
+  CollectiveRequest request = request_of("direct");
+  // 128 * 127 messages in each of two rounds: more than the engine is silent for.
+  request.cluster.ranks = 128;
+  std::vector<std::string> names;
+  std::vector<double> shares;
+  request.on_phase = [&](const Phase& now) {
+    if (names.empty() || names.back() != now.name) names.push_back(now.name);
+    if (now.name == "simulating") shares.push_back(now.share);
+  };
+  request.check = true;
+  for (const bool fold : {false, true}) {
+    request.fold = fold;
+    names.clear();
+    shares.clear();
+    (void)run_collective(request);
+    std::vector<std::string> expected{"preparing the schedule"};
+    if (fold) expected.emplace_back("finding equivalent ranks");
+    for (const char* name : {"simulating", "counting rounds", "computing the lower bound",
+                             "checking the result on numbers"})
+      expected.emplace_back(name);
+    CHECK(names == expected);
+    CHECK(std::is_sorted(shares.begin(), shares.end()));
+    CHECK(shares.front() == 0);
+    CHECK(shares.back() <= 1);
+    if (!fold) CHECK(shares.back() > 0.5);  // 8,192 instants and arrivals of 32,512 apart
+  }
+}
+
+TEST_CASE("of several algorithms those whose replay needs too much memory are left out") {
+  // 2048 * 2047 messages at once, some kilobyte each with its links: gigabytes.
+  CollectiveRequest request = request_of("binomial_tree,one_shot");
+  request.cluster.ranks = 2048;
+  request.fold = false;
+  request.most_memory = 256_MiB;
+  const CollectiveReport done = run_collective(request);
+  REQUIRE(done.candidates.size() == 1);
+  CHECK(done.candidates[0].text() == "binomial_tree");
+  REQUIRE(done.left_out.size() == 1);
+  CHECK(done.left_out[0].place == "algorithm one_shot");
+  CHECK(done.left_out[0].message.find("GiB of memory, --max-memory allows 0.25 GiB") !=
+        std::string::npos);
+  CHECK_THROWS_AS((void)run_collective([&] {
+                    request.candidates.erase(request.candidates.begin());
+                    return request;
+                  }()),
+                  RequestError);
 }
 
 TEST_CASE("progress is reported from nothing to all") {

@@ -31,6 +31,16 @@ TEST_CASE("larger parts are estimated by the growth of the smaller ones") {
   CHECK(job.share() == doctest::Approx(5.0 / 85));
 }
 
+TEST_CASE("a part in work counts by what it has done, before any of its kind has ended") {
+  WorkEstimate job({{0}, {1}});
+  job.took(0, 6);
+  // A fifth in 2 s leaves 8 s: 6 + 2 of 16.
+  job.during(1, 0.2, 2);
+  CHECK(job.share() == doctest::Approx(0.5));
+  job.took(1, 10);
+  CHECK(job.share() == 1);
+}
+
 TEST_CASE("parts that nobody knew of change the share, not what was done") {
   WorkEstimate job({{0}, {0}, {0}, {0}});
   job.took(0, 2);

@@ -39,7 +39,8 @@ struct CollectiveRequest {
   bool load = false;               // also compute busiest-link loads
   bool fold = true;                // by equivalence classes
   std::vector<RankSetting> ranks;  // with individual parameters
-  OnProgress on_progress{};
+  OnProgress on_progress{};        // of several algorithms or sizes
+  OnPhase on_phase{};              // of one algorithm at one size
 };
 
 }  // namespace lockstep::app

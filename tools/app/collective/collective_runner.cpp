@@ -11,6 +11,7 @@
 #include "sim/execute/schedule/no_content.hpp"
 #include "sim/schedule/message_depth.hpp"
 #include "sim/symmetry/folded_depth.hpp"
+#include "sim/symmetry/replay_memory.hpp"
 #include "strategies/collectives/registry/algorithm_problem.hpp"
 #include "tools/app/collective/setup/root.hpp"
 #include "tools/app/fingerprint.hpp"
@@ -236,10 +237,48 @@ Network CollectiveRunner::network_of(const CollectiveRun& prepared) const {
   return out;
 }
 
-/// With the ranks' own figures; a copy only where there are such.
-FoldedReplay CollectiveRunner::replay_on(const Network& network, const Workload& workload) const {
+std::vector<RequestProblem> CollectiveRunner::memory_problems(const Candidate& candidate,
+                                                              Bytes size) const {
+  if (candidate.kind != Candidate::Kind::algorithm) return {};
+  const CollectiveRun run = prepare(candidate, size);
   FoldOptions options;
   options.fold = options_.fold;
+  const ReplayMemory memory =
+      replay_memory(setup_.network(), workload_of(candidate, run), setup_.model(), options);
+  if (memory.bytes <= options_.most_memory) return {};
+  return {{place_of(*candidate.spec.algorithm),
+           fmt::format("a replay needs some {:.3g} GiB of memory, --max-memory allows {:.3g} GiB",
+                       static_cast<double>(memory.bytes.count()) / (1 << 30),
+                       static_cast<double>(options_.most_memory.count()) / (1 << 30))}};
+}
+
+namespace {
+
+OnReplay during_replay(const OnPhase& on_phase) {
+  if (!on_phase) return {};
+  return [&on_phase](const ReplayProgress& now) {
+    const Duration simulated = now.now.since_start();
+    on_phase({"simulating", now.share,
+              simulated == Duration{} ? std::string{} : to_string(simulated) + " simulated"});
+  };
+}
+
+OnFoldedReplay during_folded(const OnPhase& on_phase) {
+  if (!on_phase) return {};
+  return [&on_phase](FoldPhase phase, const ReplayProgress& now) {
+    if (phase == FoldPhase::equivalence) return on_phase({"finding equivalent ranks"});
+    during_replay(on_phase)(now);
+  };
+}
+
+}  // namespace
+
+/// With the ranks' own figures; a copy only where there are such.
+FoldedReplay CollectiveRunner::replay_on(const Network& network, const Workload& workload,
+                                         const OnPhase& on_phase) const {
+  FoldOptions options;
+  options.fold = options_.fold;
+  options.report = during_folded(on_phase);
   refuse_large_replay(network, workload, setup_.model(), options, options_.most_memory);
   if (options_.ranks.empty()) return replay_folded(network, workload, setup_.model(), options);
   Network changed = network;
@@ -262,7 +301,8 @@ Workload CollectiveRunner::workload_of(const Candidate& candidate,
 }
 
 std::vector<LoggedTransfer> CollectiveRunner::transfers(const Candidate& candidate,
-                                                        const CollectiveRun& prepared) const {
+                                                        const CollectiveRun& prepared,
+                                                        const OnPhase& on_phase) const {
   Workload workload = workload_of(candidate, prepared);
   workload.logs_transfers = true;
   Network network = prepared.network ? *prepared.network : setup_.network();
@@ -270,14 +310,14 @@ std::vector<LoggedTransfer> CollectiveRunner::transfers(const Candidate& candida
   options.fold = false;
   refuse_large_replay(network, workload, setup_.model(), options, options_.most_memory);
   if (!options_.ranks.empty()) apply(options_.ranks, network);
-  return lockstep::replay(network, workload, setup_.model()).log;
+  return lockstep::replay(network, workload, setup_.model(), during_replay(on_phase)).log;
 }
 
-CollectiveResult CollectiveRunner::replay(const Candidate& candidate,
-                                          const CollectiveRun& prepared) const {
+CollectiveResult CollectiveRunner::replay(const Candidate& candidate, const CollectiveRun& prepared,
+                                          const OnPhase& on_phase) const {
   const Workload workload = workload_of(candidate, prepared);
   const Network& network = prepared.network ? *prepared.network : setup_.network();
-  FoldedReplay replayed = replay_on(network, workload);
+  FoldedReplay replayed = replay_on(network, workload, on_phase);
   const ReplayResult& result = replayed.result;
   CollectiveResult out;
   out.fold = std::move(replayed.report);

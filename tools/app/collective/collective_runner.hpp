@@ -20,6 +20,7 @@
 #include "tools/app/collective/setup/rank_settings.hpp"
 #include "tools/app/collective/setup/replay_limit.hpp"
 #include "tools/app/errors.hpp"
+#include "tools/app/progress.hpp"
 
 namespace lockstep::app {
 
@@ -91,13 +92,18 @@ class CollectiveRunner {
   /// Why a candidate is impossible on this setup; empty if it is possible. Places: "algorithm
   /// ring", "schedule NAME".
   [[nodiscard]] std::vector<RequestProblem> problems(const Candidate& candidate) const;
+  /// Why its replay at a size would need too much memory; empty if it would not, and for automatic
+  /// choices.
+  [[nodiscard]] std::vector<RequestProblem> memory_problems(const Candidate& candidate,
+                                                            Bytes size) const;
   [[nodiscard]] CollectiveRun prepare(const Candidate& candidate, Bytes size) const;
-  [[nodiscard]] CollectiveResult replay(const Candidate& candidate,
-                                        const CollectiveRun& prepared) const;
+  [[nodiscard]] CollectiveResult replay(const Candidate& candidate, const CollectiveRun& prepared,
+                                        const OnPhase& on_phase = {}) const;
   /// Every transfer of a prepared candidate, in order of arrival, with all ranks simulated. Throws
   /// RequestError for a replay that needs too much memory.
   [[nodiscard]] std::vector<LoggedTransfer> transfers(const Candidate& candidate,
-                                                      const CollectiveRun& prepared) const;
+                                                      const CollectiveRun& prepared,
+                                                      const OnPhase& on_phase = {}) const;
   /// The contract of the candidate's schedule.
   [[nodiscard]] Contract contract_of(const Candidate& candidate, const Schedule& schedule) const;
   /// Counted once per equal schedules, over the replay's equivalence classes.
@@ -117,7 +123,8 @@ class CollectiveRunner {
   [[nodiscard]] CollectiveRun prepare_fastest(const Candidate& candidate, Bytes size) const;
   [[nodiscard]] ScheduleCounts count(const Candidate& candidate, const CollectiveRun& prepared,
                                      const CollectiveResult& replayed) const;
-  [[nodiscard]] FoldedReplay replay_on(const Network& network, const Workload& workload) const;
+  [[nodiscard]] FoldedReplay replay_on(const Network& network, const Workload& workload,
+                                       const OnPhase& on_phase) const;
   [[nodiscard]] std::vector<TimePoint> starts(std::size_t members, Duration launch) const;
   void find_busiest(const ReplayResult& result, const Network& network,
                     CollectiveResult& out) const;

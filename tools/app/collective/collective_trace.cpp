@@ -120,7 +120,9 @@ void write_collective_trace(const CollectiveRequest& request, const std::string&
                                    candidates.size(), candidates.size() == 1 ? "" : "s",
                                    request.sizes.size(), request.sizes.size() == 1 ? "" : "s"));
   const CollectiveRun run = runner.prepare(candidates[0], request.sizes[0]);
-  const TransferTrace trace(runner.transfers(candidates[0], run), run, setup->ranks());
+  const TransferTrace trace(runner.transfers(candidates[0], run, request.on_phase), run,
+                            setup->ranks());
+  if (request.on_phase) request.on_phase({"writing the trace"});
   write_trace_file(
       file, [&](const TextSink& sink) { trace.write(sink); }, on_size);
 }

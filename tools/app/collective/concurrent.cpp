@@ -125,11 +125,13 @@ class Concurrent {
                          {file_, static_cast<std::size_t>(setup_->ranks()), "lockstep collective"},
                          request_.most_memory);
     std::vector<std::vector<Duration>> times(jobs_.size() + 1);
+    ProgressCounter progress(request_.on_progress, times.size());
     in_parallel(times.size(), [&](std::size_t i) {
       std::vector<std::size_t> chosen;
       for (std::size_t j = 0; j < jobs_.size(); ++j)
         if (i == jobs_.size() || i == j) chosen.push_back(j);
       times[i] = play(chosen);
+      progress.step();
     });
     ConcurrentReport out;
     Fingerprint fingerprint;

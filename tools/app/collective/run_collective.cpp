@@ -66,20 +66,8 @@ class Run {
   }
 
   CollectiveReport run() {
-    const std::size_t sizes = out_.sizes.size();
-    out_.rows.resize(out_.candidates.size() * sizes);
-    std::vector<std::string> refusals(out_.rows.size());
-    ProgressCounter progress(request_.on_progress, parts());
-    in_parallel(out_.rows.size(), [&](std::size_t part) {
-      // Every candidate at one size first: then what the others take can be estimated.
-      const std::size_t candidate = part % out_.candidates.size();
-      const std::size_t size = part / out_.candidates.size();
-      const std::size_t i = candidate * sizes + size;
-      progress.run(part, [&] {
-        refusals[i] = play(out_.candidates[candidate], out_.sizes[size], out_.rows[i]);
-      });
-    });
-    for (const std::string& refusal : refusals)
+    out_.rows.resize(out_.candidates.size() * out_.sizes.size());
+    for (const std::string& refusal : play_all())
       if (!refusal.empty()) throw Refusal(refusal);
     mark_fastest();
     Fingerprint fingerprint;
@@ -90,6 +78,27 @@ class Run {
   }
 
  private:
+  /// Why rows cannot be so; empty for those that can.
+  [[nodiscard]] std::vector<std::string> play_all() {
+    const auto& [candidates, sizes] = std::tie(out_.candidates, out_.sizes);
+    if (out_.rows.size() == 1)
+      return {play(candidates[0], sizes[0], out_.rows[0], request_.on_phase)};
+    std::vector<std::string> refusals(out_.rows.size());
+    ProgressCounter progress(request_.on_progress, parts());
+    in_parallel(out_.rows.size(), [&](std::size_t part) {
+      // Every candidate at one size first: then what the others take can be estimated.
+      const Candidate& candidate = candidates[part % candidates.size()];
+      const std::size_t size = part / candidates.size();
+      const std::size_t i = part % candidates.size() * sizes.size() + size;
+      const std::string name = fmt::format("{} at {}", candidate.text(), to_string(sizes[size]));
+      const OnPhase during = [&](const Phase& now) {
+        if (now.share > 0) progress.during(part, now.share, name);
+      };
+      progress.run(part, [&] { refusals[i] = play(candidate, sizes[size], out_.rows[i], during); });
+    });
+    return refusals;
+  }
+
   [[nodiscard]] std::vector<WorkPart> parts() const {
     std::vector<WorkPart> out;
     for (std::size_t i = 0; i < out_.rows.size(); ++i) out.push_back({i % out_.candidates.size()});
@@ -97,16 +106,24 @@ class Run {
   }
 
   /// Why it cannot be so; empty if it can.
-  [[nodiscard]] std::string play(const Candidate& candidate, Bytes size, CollectiveRow& out) {
+  [[nodiscard]] std::string play(const Candidate& candidate, Bytes size, CollectiveRow& out,
+                                 const OnPhase& on_phase) {
+    const auto begin = [&on_phase](const char* phase) {
+      if (on_phase) on_phase({phase});
+    };
+    begin("preparing the schedule");
     out.run = runner_.prepare(candidate, size);
-    out.result = runner_.replay(candidate, out.run);
+    out.result = runner_.replay(candidate, out.run, on_phase);
+    begin("counting rounds");
     out.counts = runner_.counts_of(candidate, out.run, out.result);
+    begin("computing the lower bound");
     out.bound = bound_on_run(bounds_.at(runner_.contract_of(candidate, *out.run.schedule), out.run),
                              out.result.time, out.result.messages);
     if (request_.load && out.run.auxiliary_ranks != AuxiliaryRanks::node_switches &&
         out.run.auxiliary_ranks != AuxiliaryRanks::fabric_switches)
       out.load = busiest_link_load(*out.run.schedule, single_, out.run.members);
     if (!out.result.unfinished.empty() || !request_.check) return out.result.unfinished;
+    begin("checking the result on numbers");
     return check(candidate, out);
   }
 
@@ -168,6 +185,9 @@ std::vector<Candidate> allowed(const CollectiveRequest& request, const Collectiv
   std::vector<Candidate> out;
   for (const Candidate& each : request.candidates) {
     std::vector<RequestProblem> problems = runner.problems(each);
+    // One alone is refused when it is replayed, in more words.
+    if (problems.empty() && request.candidates.size() > 1 && !request.sizes.empty())
+      problems = runner.memory_problems(each, request.sizes.back());
     if (problems.empty()) out.push_back(each);
     std::move(problems.begin(), problems.end(), std::back_inserter(left_out));
   }

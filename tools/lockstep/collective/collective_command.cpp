@@ -225,6 +225,14 @@ CollectiveRequest request_of(const Options& given) {
   return out;
 }
 
+/// What makes one long simulation shorter.
+std::string advice_for(const CollectiveRequest& request) {
+  if (!request.fold) return "--fold auto or fewer ranks take less";
+  if (request.network.parsed() == NetworkModel::queue)
+    return "--network fluid or fewer ranks take less";
+  return "fewer ranks, or an algorithm with fewer messages, take less";
+}
+
 std::vector<FigureTarget> targets_of(const Options& given) {
   std::vector<FigureTarget> out;
   for (const std::string& text : given.plots)
@@ -260,7 +268,7 @@ class CollectiveJob {
       cross();
     } else {
       trace();
-      const CollectiveReport done = run_collective(request_);
+      const CollectiveReport done = simulated(request_);
       if (given_.style.format != Format::table && !request_.every_row)  // tables name them
         for (const RequestProblem& each : done.left_out)
           std::cerr << "note: not applicable: " << text_of_left_out(each) << '\n';
@@ -272,10 +280,20 @@ class CollectiveJob {
   }
 
  private:
+  /// With a line of phases, which ends with the request.
+  static CollectiveRequest shown(CollectiveRequest request) {
+    request.on_phase = phase_line("collective", advice_for(request));
+    return request;
+  }
+
+  static CollectiveReport simulated(const CollectiveRequest& request) {
+    return run_collective(shown(request));
+  }
+
   /// Before anything is printed: one algorithm at one size, or a refusal.
   void trace() const {
     if (given_.trace.empty()) return;
-    write_collective_trace(request_, given_.trace,
+    write_collective_trace(shown(request_), given_.trace,
                            trace_size_note(given_.trace, "fewer ranks or chunks make it smaller"));
   }
 
@@ -285,8 +303,8 @@ class CollectiveJob {
     const Report report = report_of(done, given_.against);
     show(report);
     if (!targets_.empty() || !given_.report.empty()) {
-      const CollectiveReport simulated = run_collective(done.request);
-      finish(report, {&simulated, nullptr, &done});
+      const CollectiveReport points = simulated(done.request);
+      finish(report, {&points, nullptr, &done});
     }
     check(report);
   }
@@ -296,8 +314,8 @@ class CollectiveJob {
     const Report report = report_of(request_, done);
     show(report);
     if (!targets_.empty() || !given_.report.empty()) {
-      const CollectiveReport simulated = run_collective(request_);
-      finish(report, {&simulated, &done, nullptr});
+      const CollectiveReport points = simulated(request_);
+      finish(report, {&points, &done, nullptr});
     }
     check(report);
   }

@@ -84,8 +84,9 @@ void Progress::draw() {
   drawn_at_ = begun_ + elapsed;
   const auto filled = static_cast<std::size_t>(30 * now_.share);
   const double all = now_.share > 0 ? (shown_at_ - begun_) / now_.share : 0;
-  fmt::print(stderr, "\r{} [{:<30}] {} of {}, {:.0f} s{}\033[K", what_, std::string(filled, '#'),
-             now_.done, now_.total, elapsed, estimate_of(all - elapsed));
+  fmt::print(stderr, "\r{} [{:<30}] {} of {}{}, {:.0f} s{}\033[K", what_, std::string(filled, '#'),
+             now_.done, now_.total, now_.part.empty() ? "" : ", " + now_.part, elapsed,
+             estimate_of(all - elapsed));
   std::fflush(stderr);
 }
 
@@ -129,6 +130,7 @@ void PhaseLine::tick() {
 }
 
 void PhaseLine::draw() {
+  if (phase_.name.empty()) return;
   const double now = seconds_now();
   shown_ = true;
   const double taken = now - share_begun_;
