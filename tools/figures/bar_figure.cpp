@@ -128,11 +128,24 @@ class BarDrawing {
               {.size = kValueSize, .anchor = Anchor::middle, .color = readable_on(part.color)});
   }
 
+  [[nodiscard]] bool crosses_value(const Bar& bar, double x) const {
+    const double from = place(sum_of(bar)) + 4;
+    return x > from && x < from + text_width(text_of(bar), kNameSize) + 6;
+  }
+
+  /// Interrupted where a value stands.
   void draw_line(double bottom) {
     if (!figure_.line) return;
     const double x = place(*figure_.line);
     svg_.begin("line", figure_.line_label);
-    svg_.line({x, top_ - 4}, {x, bottom}, {"#000000", 1.5, "6 4"});
+    double from = top_ - 4;
+    for (std::size_t i = 0; i < figure_.bars.size(); ++i) {
+      if (!crosses_value(figure_.bars[i], x)) continue;
+      const double y = top_ + step() * static_cast<double>(i);
+      svg_.line({x, from}, {x, y}, {"#000000", 1.5, "6 4"});
+      from = y + step() * 0.72;
+    }
+    svg_.line({x, from}, {x, bottom}, {"#000000", 1.5, "6 4"});
     const double half = text_width(figure_.line_label, kValueSize) / 2;
     svg_.text({std::clamp(x, 16 + half, width_ - 16 - half), top_ - 8}, figure_.line_label,
               {.size = kValueSize, .anchor = Anchor::middle});

@@ -33,7 +33,8 @@ constexpr std::array<KindLook, kKinds> kLooks = {{
 }};
 
 constexpr std::string_view kIdleColor = "#f7f7f7";
-constexpr double kMostWidth = 1600;
+constexpr double kMostWidth = 960;  // numbers can be read at two thirds of it, too
+constexpr double kMostLines = 3;
 constexpr std::size_t kMostTooltips = 3000;
 constexpr double kMostNumberSize = 12;
 constexpr double kLeastNumberSize = 8.5;
@@ -72,23 +73,32 @@ class PipelineDrawing {
     const double wanted = typical_ > 0 ? number_width() * figure.end / typical_ : 0;
     width_ = std::clamp(left_ + wanted + 24, style.width, std::max(style.width, kMostWidth));
     plot_ = width_ - left_ - 24;
+    const double lines = std::ceil(wanted / plot_);
+    lines_ = lines <= kMostLines ? std::max(1, static_cast<int>(lines)) : 1;
     row_ = figure.rows.size() > 20 ? 20 : 30;
   }
 
   std::string run() {
     double y = draw_heading(svg_, figure_.heading, 16, width_ - 32);
     y += draw_legend(svg_, legend(), {16, y}, width_ - 32);
-    y = draw_panel({0, figure_.end}, y, {});
+    const double line = figure_.end / lines_;
+    for (int i = 0; i < lines_; ++i)
+      y = draw_panel({line * i, line * (i + 1)}, y, i > 0 ? "continued" : "");
+    if (lines_ == 1) y = draw_ends(y);
+    return svg_.finish({width_, y + draw_notes(svg_, figure_.notes, {16, y}, width_ - 32) + 12});
+  }
+
+ private:
+  double draw_ends(double y) {
     // A typical pass is too narrow for its number: both ends of the step, enlarged.
     const double zoom = typical_ > 0 ? plot_ * typical_ / 20 : figure_.end;
     if (typical_ > 0 && typical_ / figure_.end * plot_ < number_width() && zoom < figure_.end / 2) {
       y = draw_panel({0, zoom}, y + 8, "Start of the step, enlarged");
       y = draw_panel({figure_.end - zoom, figure_.end}, y + 8, "End of the step, enlarged");
     }
-    return svg_.finish({width_, y + draw_notes(svg_, figure_.notes, {16, y}, width_ - 32) + 12});
+    return y;
   }
 
- private:
   [[nodiscard]] double number_width() const {
     const std::string longest = std::to_string(std::max(0, microbatches_ - 1));
     return text_width(longest + (chunks_ > 1 ? "a" : ""), kLeastNumberSize) + 3;
@@ -244,6 +254,7 @@ class PipelineDrawing {
   double width_ = 0;
   double plot_ = 0;
   double row_ = 0;
+  int lines_ = 1;  // that the step takes
   Range part_;
   std::map<std::string, BoxRow> narrow_{};  // by fill: the narrow slices of a row
 };

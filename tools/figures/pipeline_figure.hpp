@@ -40,8 +40,9 @@ struct PipelineFigure {
 };
 
 /// A box per pass with its microbatch number, and a letter for its model chunk where a stage has
-/// several. Kinds differ in lightness and pattern, not in color alone. Where boxes are too narrow
-/// for numbers, the first and last passes are drawn again, enlarged.
+/// several. Kinds differ in lightness and pattern, not in color alone. A step whose numbers need
+/// more width than the figure has continues on a second and third line; where three are too few,
+/// the whole step has no numbers, and the first and last passes are drawn again, enlarged.
 [[nodiscard]] std::string draw(const PipelineFigure& figure, const FigureStyle& style = {});
 
 }  // namespace lockstep::figures

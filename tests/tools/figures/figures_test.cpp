@@ -197,6 +197,22 @@ TEST_CASE("passes too narrow for numbers are drawn again, enlarged") {
   CHECK_FALSE(parsed.has_text("500"));
 }
 
+TEST_CASE("a step that is too wide for its numbers continues on a second line") {
+  PipelineFigure figure{{"Wide", {}}, {{"stage 0", {}}}, 120};
+  for (int i = 0; i < 120; ++i)
+    figure.rows[0].slices.push_back({PipelineSlice::Kind::forward, i, 0, 1.0 * i, i + 1.0});
+  // 120 passes with numbers of three digits of 8.5 px need over 18 px each, 960 px have no 55.
+  const Parsed parsed(draw(figure));
+  REQUIRE(parsed.all("panel").size() == 3);
+  CHECK(parsed.has_text("continued"));
+  CHECK_FALSE(parsed.has_text("Start of the step, enlarged"));
+  for (const int microbatch : {0, 50, 119}) CHECK(parsed.has_text(std::to_string(microbatch)));
+  const std::string first = parsed.all("panel")[0].attribute("data-time").value();
+  const std::string second = parsed.all("panel")[1].attribute("data-time").value();
+  CHECK(first.starts_with("0 40 "));
+  CHECK(second.starts_with("40 80 "));
+}
+
 TEST_CASE("areas of memory are stacked below the capacity") {
   const double gib = 1024.0 * 1024 * 1024;
   const MemoryFigure figure{
@@ -256,6 +272,26 @@ TEST_CASE("the values of bars stand on white") {
     CHECK(std::string{ground.attribute("fill").value()} == "#ffffff");
     CHECK(ground.attribute("x").as_double() < value.attribute("x").as_double());
   }
+}
+
+TEST_CASE("the line of a bar figure is interrupted where a value stands") {
+  // The value of the first bar, 47 of 50, is right of it, where the line at 50 would cross it.
+  BarFigure figure{{"Bars", {}},
+                   {"Bandwidth", Unit::bytes_per_second, false},
+                   {{"a", "#1f5fa8"}},
+                   {{"one", {47e9}}, {"two", {10e9}}}};
+  figure.line = 50e9;
+  figure.line_label = "upper bound";
+  const Parsed parsed(draw(figure));
+  const pugi::xml_node value = parsed.all("bar").at(0).last_child();
+  const double middle = value.attribute("y").as_double() - 4;
+  std::size_t lines = 0;
+  for (const pugi::xml_node& line : parsed.all("line").at(0).children("line")) {
+    ++lines;
+    const bool above = line.attribute("y2").as_double() < middle;
+    CHECK((above || line.attribute("y1").as_double() > middle));
+  }
+  CHECK(lines == 2);
 }
 
 TEST_CASE("the parts of a bar are as long as their values") {
@@ -323,6 +359,32 @@ TEST_CASE("links of a topology are wider the busier they are, and dashed without
         line(1).attribute("stroke-width").as_double());
   CHECK(line(2).attribute("stroke-dasharray"));
   CHECK(std::string{links[0].attribute("data-link").value()} == "gpu -> switch");
+}
+
+TEST_CASE("slanted links of a topology end at the edges of their boxes") {
+  const TopologyFigure figure{{"Topology", {}},
+                              {{"gpu", 8, 0}, {"host", 8, 0}, {"switch", 1, 1}},
+                              {{0, 2, 8, 0.5, "up"}, {2, 0, 8, 0.1, "down"}},
+                              {}};
+  const Parsed parsed(draw(figure));
+  const auto box = [&](std::size_t i) { return parsed.all("element").at(i).child("rect"); };
+  const auto touches = [](const pugi::xml_node& rect, double x, double y) {
+    const double left = rect.attribute("x").as_double();
+    const double top = rect.attribute("y").as_double();
+    const double right = left + rect.attribute("width").as_double();
+    const double bottom = top + rect.attribute("height").as_double();
+    const bool within = x > left - 1 && x < right + 1 && y > top - 1 && y < bottom + 1;
+    const bool inside = x > left + 1 && x < right - 1 && y > top + 1 && y < bottom - 1;
+    return within && !inside;
+  };
+  for (const pugi::xml_node& link : parsed.all("link")) {
+    const pugi::xml_node line = link.child("line");
+    const bool up = std::string{link.attribute("data-link").value()} == "gpu -> switch";
+    CHECK(touches(box(up ? 0 : 2), line.attribute("x1").as_double(),
+                  line.attribute("y1").as_double()));
+    CHECK(touches(box(up ? 2 : 0), line.attribute("x2").as_double(),
+                  line.attribute("y2").as_double()));
+  }
 }
 
 TEST_CASE("of many gray points of a scatter those behind others are left out, with a note") {

@@ -86,18 +86,21 @@ class TopologyDrawing {
     const double length = std::hypot(b.x - a.x, b.y - a.y);
     const double side = links.count == 0 ? 0 : kSide;
     const Point aside{-(b.y - a.y) / length * side, (b.x - a.x) / length * side};
-    const double first = inside(links.from, a, b);
-    const double last = inside(links.to, a, b);
+    const double first = inside(links.from, aside, {b.x - a.x, b.y - a.y});
+    const double last = inside(links.to, aside, {a.x - b.x, a.y - b.y});
     return {{a.x + aside.x + first * (b.x - a.x), a.y + aside.y + first * (b.y - a.y)},
             {b.x + aside.x - last * (b.x - a.x), b.y + aside.y - last * (b.y - a.y)}};
   }
 
-  /// The share of the way between two boxes that is inside the box of `kind`.
-  [[nodiscard]] double inside(std::size_t kind, Point a, Point b) const {
-    double share = 0.5;
-    if (a.y != b.y) share = std::min(share, kBoxHeight / 2 / std::abs(b.y - a.y));
-    if (a.x != b.x) share = std::min(share, width_of(kind) / 2 / std::abs(b.x - a.x));
-    return share;
+  /// The share of `way` that is inside the box of `kind`, from `aside` of its middle: up to its
+  /// edge, or to its corner where the line passes next to it.
+  [[nodiscard]] double inside(std::size_t kind, Point aside, Point way) const {
+    const auto until = [](double half, double from, double length) {
+      return length == 0 ? 1.0 : ((length > 0 ? half : -half) - from) / length;
+    };
+    const double share =
+        std::min(until(width_of(kind) / 2, aside.x, way.x), until(kBoxHeight / 2, aside.y, way.y));
+    return std::clamp(share, 0.0, 0.5);
   }
 
   void draw_links(const TopologyLinks& links) {

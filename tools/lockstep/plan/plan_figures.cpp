@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "tools/figures/bar_figure.hpp"
@@ -68,8 +69,9 @@ std::string value_text(const MetricInfo& info, double value) {
 std::string axis_label(const MetricInfo& info) {
   const bool plain =
       unit_of(info.metric) == figures::Unit::count && !info.unit.empty() && info.unit != info.name;
-  return fmt::format("{}{} ({} is better)", words_of(info),
-                     plain ? fmt::format(", {}", info.unit) : "",
+  std::string words = words_of(info);
+  words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
+  return fmt::format("{}{} ({} is better)", words, plain ? fmt::format(", {}", info.unit) : "",
                      info.less_is_better ? "less" : "more");
 }
 

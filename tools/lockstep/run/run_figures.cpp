@@ -257,7 +257,7 @@ std::string links_figure(const TrainingStepResult& result, const FigureStyle& st
                   {"busiest link", "#a8cdec", figures::Pattern::stripes}};
   for (const app::LinkClass& each : classes) {
     figures::Bar bar{link_words(each.name),
-                     {each.mean, each.busiest - each.mean > 5e-4 ? each.busiest - each.mean : 0},
+                     {each.mean, each.busiest - each.mean > 5e-3 ? each.busiest - each.mean : 0},
                      {}};
     bar.text = fmt::format(
         "{}  ({} link{}, {})", figures::value_text(each.busiest, figures::Unit::share, 3),

@@ -226,9 +226,10 @@ TrackFigure timeline_tracks(const TrainingStepResult& result, figures::Heading h
   }
   out.parts = parts.all();
   out.notes.push_back(fmt::format(
-      "A row per stream of the rank of each stage that computes longest: {} of {} simulated ranks. "
-      "The height says how much of each {} of the step is in use, the fill by what mostly.",
-      shown, ranks.size(), "500th"));
+      "A row per stream of the rank of each stage that computes longest{}: {} of {} simulated "
+      "ranks. The height says how much of each {} of the step is in use, the fill by what mostly.",
+      shown < stages ? fmt::format(" (the first {} of {} stages)", shown, stages) : "", shown,
+      ranks.size(), "500th"));
   return out;
 }
 
