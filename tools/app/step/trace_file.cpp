@@ -13,8 +13,18 @@ namespace lockstep::app {
 
 namespace {
 
-/// Of a counter: two for each pixel of a wide screen. A trace of a shorter window has more detail.
-constexpr std::size_t kCounterPoints = 4096;
+/// Most points of a counter, over the window: with kernels two for each pixel of a wide screen.
+std::size_t counter_points(TraceDetail detail) {
+  switch (detail) {
+    case TraceDetail::microbatch:
+      return 256;
+    case TraceDetail::layer:
+      return 1024;
+    case TraceDetail::kernel:
+      break;
+  }
+  return 4096;
+}
 
 void check_ranks(const std::vector<int>& wanted, const TrainingStepTimeline& timeline) {
   for (const int rank : wanted) {
@@ -45,7 +55,7 @@ void write_trace(const TrainingStepRequest& request, const SimulatedTrainingStep
   }
   options.detail = request.trace_detail;
   options.passes = true;
-  options.counter_points = kCounterPoints;
+  options.counter_points = counter_points(request.trace_detail);
   options.empty_slices = false;
   write_trace_file(
       request.trace, [&](const TextSink& sink) { write_perfetto(step.timeline, options, sink); },

@@ -102,7 +102,8 @@ void add_trace(const Command& command, Options& given) {
       ->type_name("N,...");
   command
       .add_option("--trace-detail", given.detail,
-                  "Finest slices of the trace: microbatch, layer or kernel")
+                  "Finest slices of the trace: microbatch, layer or kernel; counters of memory and "
+                  "links have at most 256, 1024 or 4096 points, with all peaks")
       ->type_name("DETAIL")
       ->capture_default_str();
   command

@@ -162,6 +162,39 @@ TEST_CASE("a trace leaves the result as it is") {
   }
 }
 
+TEST_CASE("counters of a trace are thinned with its detail, and keep their peaks") {
+  struct Counter {
+    std::size_t points = 0;
+    std::int64_t peak = 0;  // of the sum of categories
+  };
+  const NewFile file;
+  const auto counters = [&file](const std::string& detail) {
+    const std::string command = "lockstep run llama3-70b --suggest 0 --trace-ranks 0 --trace ";
+    REQUIRE(run_command(command + file.path() + " --trace-detail " + detail).status == 0);
+    std::map<std::string, Counter> out;
+    const Json trace = Json::parse(text_of(file.path()));
+    for (const Json& event : trace["traceEvents"]) {
+      if (event["ph"] != "C") continue;
+      Counter& counter = out[event["name"]];
+      ++counter.points;
+      std::int64_t sum = 0;
+      for (const auto& [category, bytes] : event["args"].items()) sum += bytes.get<std::int64_t>();
+      counter.peak = std::max(counter.peak, sum);
+    }
+    return out;
+  };
+  const std::string name = "device memory, bytes";
+  const std::int64_t peak = counters("kernel").at(name).peak;
+  for (const auto& [detail, most] :
+       {std::pair{"kernel", 4096U}, {"layer", 1024U}, {"microbatch", 256U}}) {
+    CAPTURE(detail);
+    const Counter counter = counters(detail).at(name);
+    CHECK(counter.points <= most);
+    CHECK(counter.points > most / 4);  // the memory changes more often than that
+    CHECK(counter.peak == peak);
+  }
+}
+
 TEST_CASE("links, NICs and keys of a named cluster can be changed") {
   const Json plain = run("llama7b-256");
   const Json nic = run("llama7b-256 --nic 100G");
