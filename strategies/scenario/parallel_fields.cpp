@@ -108,6 +108,10 @@ ParallelField overlap_field() {
                     "or both");
                 return;
               }
+              if (text != nullptr && *text == "none") {
+                value.note("\"none\" is no kind of traffic: an empty list, [], overlaps nothing");
+                return;
+              }
               const std::string name = value.one_of("kind of traffic", keys_of(overlap_names()));
               out.overlap.insert(named(overlap_names(), name).value_or(Overlap::cp));
             });

@@ -29,8 +29,8 @@ const std::string kStar = "lockstep collective all_reduce --cluster star";
 const std::string kSize =
     "expected a size such as 8, 64K, 1.5M or 64MiB (powers of 1024), 8MB or 1e6, at most 1024T, "
     "got ";
-const std::string kRanks = "--ranks: expected a whole number from 1 to 16777216, got ";
-const std::string kNodes = "--nodes: expected a whole number from 1 to 1048576, got ";
+const std::string kRanks = "--ranks: expected an integer from 1 to 16777216, got ";
+const std::string kNodes = "--nodes: expected an integer from 1 to 1048576, got ";
 
 }  // namespace
 
@@ -46,7 +46,7 @@ TEST_CASE("a mistyped or missing word of the command is named") {
         "teach: expected one of --output FOLDER, --serve and --ask REQUEST"},
        {"teach -o lectures --port 80", "--port: needs --serve"},
        {"teach --serve --port 70000",
-        R"(--port: expected a whole number from 0 to 65535, got "70000")"},
+        R"(--port: expected an integer from 0 to 65535, got "70000")"},
        {"colective", R"(unknown command "colective" for "lockstep"; did you mean "collective"?)"},
        {"--verson", R"(unknown option --verson for "lockstep"; did you mean "--version"?)"},
        {"frobnicate", R"(unknown command "frobnicate" for "lockstep"; --help lists the commands)"},
@@ -77,7 +77,7 @@ TEST_CASE("a mistyped option is named, and the nearest one with it") {
         R"(unknown option --algoritm for "collective"; did you mean "--algorithm"?)"},
        {"extra", R"(unexpected argument "extra" for "collective"; --help lists the options)"},
        {"-z", R"(unknown option -z for "collective"; --help lists the options)"},
-       {"--ranks", "--ranks: a value is missing after it"},
+       {"--ranks", "--ranks: a value is missing; expected --ranks N"},
        {"--ranks 4 --ranks 8", "--ranks: given more than once"},
        {"--check=maybe", R"(--check: expected no value, got "maybe")"}});
 }
@@ -102,9 +102,9 @@ TEST_CASE("a mistyped algorithm or parameter is named") {
        {"--algorithm parameter_server:shard=2",
         R"(--algorithm: parameter_server has no parameter "shard"; did you mean "shards"?)"},
        {"--algorithm parameter_server:shards=two",
-        R"(--algorithm: shards: expected a whole number, got "two")"},
+        R"(--algorithm: shards: expected an integer, got "two")"},
        {"--algorithm parameter_server:shards=3.7",
-        R"(--algorithm: shards: expected a whole number, got "3.7")"},
+        R"(--algorithm: shards: expected an integer, got "3.7")"},
        {"--algorithm parameter_server:shards=9",
         "--algorithm parameter_server: shards is 1 to 8 (the number of "
         "ranks), got 9"}});
@@ -124,8 +124,8 @@ TEST_CASE("a size that is none is refused") {
               {"-b 64M -e 1M", "-e: 1M is below -b 64M"},
               {"-b 64M", "-e: the default of 32M is below -b 64M"},
               {"-b 0 -f 2", "-b: a size of 0 cannot grow by a factor; begin above 0, or use -i"},
-              {"-f 1", R"(-f: expected a whole number from 2 to 1048576, got "1")"},
-              {"-f x", R"(-f: expected a whole number from 2 to 1048576, got "x")"},
+              {"-f 1", R"(-f: expected an integer from 2 to 1048576, got "1")"},
+              {"-f x", R"(-f: expected an integer from 2 to 1048576, got "x")"},
               {"--size 8 -b 4", "--size names every size: leave out -b, -e, -f and -i"},
               {"--size 8,8Q", "--size: " + kSize + "\"8Q\""},
               {"-f 2 -i 8", "-f and -i cannot be combined: multiply or add"},
@@ -143,9 +143,9 @@ TEST_CASE("a value that an option does not know is refused with those that it do
         "-d: expected one of int8, uint8, int32, uint32, int64, uint64, half, float, double, "
         "bfloat16, got \"flaot\""},
        {"--skew 10", R"(--skew: expected a time such as "10 us", got "10")"},
-       {"--seed -1", R"(--seed: expected a whole number from 0 to 18446744073709551615, got "-1")"},
+       {"--seed -1", R"(--seed: expected an integer from 0 to 18446744073709551615, got "-1")"},
        {"--seed 18446744073709551616",
-        "--seed: expected a whole number from 0 to 18446744073709551615, got "
+        "--seed: expected an integer from 0 to 18446744073709551615, got "
         "\"18446744073709551616\""}});
 }
 

@@ -63,8 +63,10 @@ int switches_above(int up, int below, int radix) {
   for (int count = 1; count <= up; ++count) {
     if (up % count == 0 && up / count * std::int64_t{below} <= radix) return count;
   }
-  throw BuildError(
-      "radix", std::to_string(below) + " switches below exceed the radix " + std::to_string(radix));
+  throw BuildError("radix", std::to_string(below) + " switches below exceed the radix " +
+                                std::to_string(radix) +
+                                ": too many hosts for switches of so many ports and this "
+                                "number of levels");
 }
 
 /// Cables from one switch to each of `count` above it, `each` to every one.

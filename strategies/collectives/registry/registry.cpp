@@ -112,7 +112,7 @@ std::optional<AlgorithmProblem> problem_of_argument(const CollectiveAlgorithm& a
     case ParameterKind::whole:
       if (const auto* number = std::get_if<std::int64_t>(&given))
         return number_problem(algorithm, *parameter, *number, n);
-      return not_a("a whole number");
+      return not_a("an integer");
     case ParameterKind::dimensions:
       if (const auto* sizes = std::get_if<std::vector<int>>(&given))
         return dimensions_problem(algorithm, *parameter, *sizes, n);

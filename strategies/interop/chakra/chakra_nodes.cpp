@@ -143,8 +143,7 @@ class Linker {
       return 0;
     }
     if (given.value && *given.value >= 0 && *given.value <= most) return *given.value;
-    note(raw,
-         fmt::format("{}: expected a whole number from 0 to {}, got {}", name, most, given.shown));
+    note(raw, fmt::format("{}: expected an integer from 0 to {}, got {}", name, most, given.shown));
     return 0;
   }
 

@@ -246,7 +246,7 @@ class TextReader {
   int small_number(const NcclWord& word) {
     const auto value = whole_number(word.text);
     if (value && *value >= 0 && *value <= INT32_MAX) return static_cast<int>(*value);
-    complain(word, fmt::format("expected a whole number, got {}", in_quotes(word.text)));
+    complain(word, fmt::format("expected an integer, got {}", in_quotes(word.text)));
     return 0;
   }
 

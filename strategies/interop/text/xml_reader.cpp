@@ -60,7 +60,7 @@ std::optional<std::int64_t> XmlReader::integer_of(const XmlAttribute& attribute,
   const auto [stopped, error] = std::from_chars(attribute.value.data(), end, value);
   const bool whole = error == std::errc{} && stopped == end;
   if (whole && range.least <= value && value <= range.most) return value;
-  complain(attribute.at, fmt::format("{} is {}; expected a whole number, {}", attribute.name,
+  complain(attribute.at, fmt::format("{} is {}; expected an integer, {}", attribute.name,
                                      in_quotes(attribute.value), range_text(range)));
   return std::nullopt;
 }

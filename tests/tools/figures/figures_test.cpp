@@ -387,6 +387,30 @@ TEST_CASE("slanted links of a topology end at the edges of their boxes") {
   }
 }
 
+TEST_CASE("labels of a topology's links stand apart") {
+  // Three links of one box whose middles are near to one another, in both directions.
+  TopologyFigure figure{
+      {"Topology", {}},
+      {{"gpu", 8, 0}, {"nvswitch", 1, 1}, {"pcie switch", 8, 1}},
+      {{0, 1, 8, 0.129, ""}, {1, 0, 8, 0.129, ""}, {0, 2, 8, 0.0251, ""}, {2, 0, 8, 0.0251, ""}},
+      {}};
+  const Parsed parsed(draw(figure, {.width = 420}));
+  const std::vector<pugi::xml_node> labels = parsed.all("label");
+  REQUIRE(labels.size() == 4);
+  for (std::size_t a = 0; a < labels.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b) {
+      const pugi::xml_node one = labels[a].child("rect");
+      const pugi::xml_node other = labels[b].child("rect");
+      const auto apart = [&](const char* at, const char* size) {
+        return one.attribute(at).as_double() >=
+                   other.attribute(at).as_double() + other.attribute(size).as_double() ||
+               other.attribute(at).as_double() >=
+                   one.attribute(at).as_double() + one.attribute(size).as_double();
+      };
+      CHECK((apart("x", "width") || apart("y", "height")));
+    }
+}
+
 TEST_CASE("of many gray points of a scatter those behind others are left out, with a note") {
   ScatterFigure figure;
   figure.heading = {"Layouts", {}};

@@ -257,7 +257,9 @@ TEST_CASE("nodes and ranks: what can be had, and one sentence on what cannot") {
   CHECK(error_of(call("ring", {{"link", plain_link()}}), rails(), ranks(4)) ==
         "fabric: the topology \"ring\" is whole without a fabric");
   CHECK(error_of(call("fat_tree", {{"link", plain_link()}, {"radix", std::int64_t{4}}}),
-                 std::nullopt, ranks(64)) == "radix: 16 switches below exceed the radix 4");
+                 std::nullopt, ranks(64)) ==
+        "radix: 16 switches below exceed the radix 4: too many hosts for switches of so many ports "
+        "and this number of levels");
 }
 
 TEST_CASE("names and ends of links, without a table of them") {

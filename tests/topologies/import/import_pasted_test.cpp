@@ -223,8 +223,9 @@ TEST_CASE("a speed that cannot be is overridden by --nic-speed, else refused wit
     CAPTURE(speed);
     CHECK(
         refusal_of(with(speed))
-            .find("t:2:63: error: speed: expected a whole number of Mb/s up to 100000000, got \"" +
-                  speed + "\"; --nic-speed specifies that of every NIC") == 0);
+            .find(
+                "t:2:63: error: speed: expected an integer number of Mb/s up to 100000000, got \"" +
+                speed + "\"; --nic-speed specifies that of every NIC") == 0);
     const ImportedCluster told = read(with(speed), options);
     CHECK(told.notes[0] == "the speed of a NIC that cannot be is ignored");
     CHECK(told.outline == "1 GPU, 1 CPU, 1 NIC; fabric fat_tree of 400 Gb/s");

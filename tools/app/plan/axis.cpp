@@ -123,8 +123,8 @@ template <class T>
                                 const std::string& text, const std::string& written) {
   const auto value = whole(text);
   if (value && *value >= least && *value <= most) return {*value, text};
-  refuse(written, fmt::format("{} is a whole number from {} to {}, not \"{}\"", to_string(key),
-                              least, most, text));
+  refuse(written, fmt::format("{} is an integer from {} to {}, not \"{}\"", to_string(key), least,
+                              most, text));
 }
 
 /// "none", "all", or kinds joined by "+".

@@ -21,7 +21,10 @@ std::map<int, double> rank_speeds(const std::vector<RankSpeedRange>& ranges,
   std::map<int, double> out;
   for (const RankSpeedRange& range : ranges) {
     const int last = range.last.value_or(ranks - 1);
-    check(last, fmt::format("gpu_speed {}..{}", range.first, last), ranks);
+    const std::string named = range.first == last
+                                  ? fmt::format("gpu_speed {}", last)
+                                  : fmt::format("gpu_speed {}..{}", range.first, last);
+    check(last, named, ranks);
     for (int rank = range.first; rank <= last; ++rank) out[rank] = range.speed;
   }
   for (const auto& [rank, speed] : single) {

@@ -125,16 +125,42 @@ class TopologyDrawing {
                                          : ends.to.x > ends.from.x ? "→"
                                                                    : "←",
                                          value_text(links.busiest, Unit::share, 3));
-    const Point middle{(ends.from.x + ends.to.x) / 2, (ends.from.y + ends.to.y) / 2};
     const double wide = text_width(text, 12);
-    const double aside = ends.to.y < ends.from.y ? 6 : -6 - wide;  // up: to the right
-    const bool flat = ends.to.y == ends.from.y;
-    const Point at{flat ? middle.x - wide / 2 : middle.x + aside,
-                   flat ? middle.y + (ends.to.x < ends.from.x ? -6 : 15) : middle.y + 4};
+    const Point at = free_place(ends, wide);
+    labels_.push_back({at, wide});
     svg_.begin("label");
     svg_.rect({at.x - 2, at.y - 11}, {wide + 4, 14}, "#ffffff");
     svg_.text(at, text, {.size = 12});
     svg_.end();
+  }
+
+  struct Label {
+    Point at;  // left end of its base line
+    double wide = 0;
+  };
+
+  /// Next to a link, in the middle or as near to it as no other label stands.
+  [[nodiscard]] Point free_place(const Ends& ends, double wide) const {
+    for (const double share : {0.5, 0.64, 0.36, 0.78, 0.22}) {
+      const Label label{next_to(ends, share, wide), wide};
+      if (std::none_of(labels_.begin(), labels_.end(),
+                       [&](const Label& other) { return overlap(label, other); }))
+        return label.at;
+    }
+    return next_to(ends, 0.5, wide);
+  }
+
+  static Point next_to(const Ends& ends, double share, double wide) {
+    const Point on{ends.from.x + share * (ends.to.x - ends.from.x),
+                   ends.from.y + share * (ends.to.y - ends.from.y)};
+    if (ends.to.y == ends.from.y)
+      return {on.x - wide / 2, on.y + (ends.to.x < ends.from.x ? -6 : 15)};
+    return {on.x + (ends.to.y < ends.from.y ? 6 : -6 - wide), on.y + 4};  // up: to the right
+  }
+
+  static bool overlap(const Label& a, const Label& b) {
+    return a.at.x < b.at.x + b.wide + 6 && b.at.x < a.at.x + a.wide + 6 &&
+           std::abs(a.at.y - b.at.y) < 16;
   }
 
   const TopologyFigure& figure_;
@@ -143,6 +169,7 @@ class TopologyDrawing {
   double foot_ = 0;
   std::map<int, std::vector<std::size_t>, std::greater<>> levels_{};  // the highest first
   std::vector<Point> middles_{};
+  std::vector<Label> labels_{};  // drawn so far
 };
 
 }  // namespace

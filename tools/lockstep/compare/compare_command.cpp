@@ -84,7 +84,11 @@ void add_compare(const Command& app) {
       "  lockstep compare pipeline-gpipe pipeline-1f1b --details");
   command->callback([given] {
     if (!given->report.empty()) check_report(given->report, "--report");
-    compare(*given);
+    try {
+      compare(*given);
+    } catch (const ConfigError& error) {
+      throw given->steps.as_written(error);
+    }
   });
 }
 

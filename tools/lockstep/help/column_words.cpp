@@ -19,6 +19,9 @@ constexpr std::array kWords = {
         "busbw = algbw * f; f = 2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter, "
         "all_to_all, scatter and gather; 1 for broadcast, reduce and send_recv",
         "algbw, bound"},
+    Word{"time",
+         "Simulated time of a collective, from the start of the first rank to the end of the last.",
+         "", "bound, rounds"},
     Word{"size",
          "Message size as nccl-tests counts it: all parts together for all_gather, reduce_scatter, "
          "scatter and gather; what one rank sends for all_to_all and send_recv.",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/config/did_you_mean.hpp"
+#include "tools/app/inputs/shipped_or_file.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/help/algorithm_help.hpp"
 #include "tools/lockstep/help/key_help.hpp"
@@ -94,8 +95,17 @@ std::string contents(const CommandInfo& program, std::size_t width) {
              .substr(2);
 }
 
+/// "h100 is in the list of devices; ..."; nothing if no shipped config is called so.
+void refuse_config(const std::string& name) {
+  for (const char* kind : {"devices", "clusters", "models", "scenarios", "stacks"})
+    if (app::shipped_or_file(name, kind))
+      throw UsageError(fmt::format("no word \"{}\", but one of the {}: `lockstep list {} {}`", name,
+                                   kind, kind, name));
+}
+
 /// "no entry for "buswb"; did you mean "busbw"?"
 [[noreturn]] void refuse(const CommandInfo& program, const std::string& name) {
+  refuse_config(name);
   std::vector<std::string_view> all;
   for (const CommandInfo& each : program.commands) all.emplace_back(each.name);
   for (const WordTopic& topic : word_topics())

@@ -60,6 +60,21 @@ constexpr std::array kWords = {
          "GPipe with activations of at most p microbatches. `lockstep run pipeline-1f1b --plot "
          "pipeline=FILE.svg` draws it.",
          "", "bubble, activation"},
+    Word{
+        "GPipe",
+        "Pipeline schedule that runs all forward, then all backward passes: the activations of all "
+        "m microbatches are kept.",
+        "", "1f1b, bubble"},
+    Word{
+        "interleaved",
+        "1F1B with v model chunks per stage (--set parallel.vpp=V): a bubble v times smaller for v "
+        "times the messages between stages.",
+        "", "1f1b, stage, bubble", "interleaved 1f1b"},
+    Word{
+        "zero bubble",
+        "Pipeline schedules that split the backward pass, so that weight gradients fill the bubble "
+        "(parallel.schedule zb-h1, zb-h2, zb-1p or zb-2p).",
+        "", "1f1b, bubble", "zb-h1, zb-h2, zb-1p, zb-2p"},
     Word{"bucket", "Group of gradients reduced by one collective.", "", "data parallelism"},
     Word{"exposed communication", "Communication time that computation does not hide.", "",
          "critical path"},

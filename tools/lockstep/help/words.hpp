@@ -20,16 +20,18 @@ struct WordTopic {
   std::span<const Word> words;
 };
 
-/// Columns, then concepts by area; each in an order to be read.
+/// Columns and results, then concepts by area; each in an order to be read.
 [[nodiscard]] const std::vector<WordTopic>& word_topics();
 
 std::span<const Word> column_words();
+std::span<const Word> result_words();
 std::span<const Word> collective_words();
 std::span<const Word> network_words();
 std::span<const Word> training_words();
 std::span<const Word> tool_words();
 
-/// The word of this name or other name, in any case, with "-" and "_" for spaces; null if none.
+/// The word of this name or other name, in any case, with "-" and "_" for spaces; as a key of JSON
+/// and CSV also with a unit at its end ("busbw_Bps"). Null if none.
 [[nodiscard]] const Word* find_word(std::string_view name);
 
 }  // namespace lockstep::cli

@@ -30,8 +30,8 @@ Option add_whole_number(const Command& command, const std::string& names, std::u
   const auto read = [name, least, most, take = std::move(take)](const std::string& text) {
     const auto number = whole_number(text);
     if (!number || *number < least || *number > most)
-      throw UsageError(fmt::format("{}: expected a whole number from {} to {}, got \"{}\"", name,
-                                   least, most, text));
+      throw UsageError(fmt::format("{}: expected an integer from {} to {}, got \"{}\"", name, least,
+                                   most, text));
     take(*number);
   };
   return command.add_option(names, read, description)->type_name("N");

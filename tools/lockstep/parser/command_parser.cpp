@@ -99,11 +99,13 @@ std::string complaint_about_missing(const std::string& said, const CLI::App& com
 
 /// CLI11 says "--ranks: At Most 1 required but received 2" and
 /// "--cluster: 1 required FILE missing".
-std::string complaint_about_values(const std::string& said) {
+std::string complaint_about_values(const std::string& said, const CLI::App& command) {
   const std::string name = said.substr(0, said.find(':'));
-  const bool missing = said.size() >= 7 && said.compare(said.size() - 7, 7, "missing") == 0;
-  return fmt::format("{}: {}", name,
-                     missing ? "a value is missing after it" : "given more than once");
+  if (!said.ends_with("missing")) return name + ": given more than once";
+  const CLI::Option* option = command.get_option_no_throw(name);
+  const std::string type = option == nullptr ? std::string{} : option->get_type_name();
+  return fmt::format("{}: a value is missing; expected {} {}", name, name,
+                     type.empty() ? "VALUE" : type);
 }
 
 /// CLI11 says "Could not convert: --to = x"; options of ours that it converts are whole numbers
@@ -115,7 +117,7 @@ std::string complaint_about_conversion(const std::string& said, const CLI::App& 
   const std::string name = said.substr(colon + 2, equals - colon - 2);
   const CLI::Option* option = command.get_option_no_throw(name);
   const bool flag = option != nullptr && option->get_expected_min() == 0;
-  return fmt::format("{}: expected {}, got \"{}\"", name, flag ? "no value" : "a whole number",
+  return fmt::format("{}: expected {}, got \"{}\"", name, flag ? "no value" : "an integer",
                      said.substr(equals + 3));
 }
 
@@ -131,7 +133,7 @@ std::string explain(const CLI::ParseError& error, CLI::App& app) {
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
     return complaint_about_conversion(said, *command);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
-    return complaint_about_values(said);
+    return complaint_about_values(said, *command);
   return said + "; --help lists the options";
 }
 

@@ -79,6 +79,8 @@ std::optional<std::string> option_instead(const std::string& command, const std:
   if (command == "collective" &&
       (option == "-g" || option == "--ngpus" || option == "-t" || option == "--nthreads"))
     return "--ranks " + (value.empty() ? "N" : value);
+  if (option == "--append" && command != "run")
+    return "--format csv >> " + (value.empty() ? "FILE" : value);
   if ((command == "plan" || command == "sweep") && option == "--nic")
     return "--set 'cluster.fabric.link.bandwidth=\"200 Gb/s\"', or --vary with several";
   if (command == "export" && option == "--as") return "--format " + (value.empty() ? "dot" : value);

@@ -32,7 +32,7 @@ void add_count(const Command& command, const char* name, const char* key,
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc{} || stop != end || value < 1 || value > kMost)
       throw UsageError(
-          fmt::format("{}: expected a whole number from 1 to {}, got \"{}\"", option, kMost, text));
+          fmt::format("{}: expected an integer from 1 to {}, got \"{}\"", option, kMost, text));
     into = value;
   };
   command.add_option(name, std::function<void(const std::string&)>{take}, help)->type_name("N");

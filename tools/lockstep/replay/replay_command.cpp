@@ -65,7 +65,7 @@ void add_replay(const Command& app) {
   ReplayTraceRequest& request = given->request;
   command
       ->add_option("trace", request.trace,
-                   "A GOAL file, or Chakra traces: PREFIX of PREFIX.0.et, PREFIX.1.et, ... (or "
+                   "GOAL file, or Chakra traces: PREFIX of PREFIX.0.et, PREFIX.1.et, ... (or "
                    ".json), or their folder")
       ->required()
       ->type_name("TRACE");

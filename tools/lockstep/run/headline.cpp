@@ -95,8 +95,9 @@ std::string step_line(const TrainingStepResult& result) {
                      tokens ? "token" : speed.sample, mfu_text(speed));
 }
 
-std::string interval_line(const Confidence& of) {
-  const TimeColumn time(of.high);
+/// In the unit of the step time, next to which it stands.
+std::string interval_line(const Confidence& of, Duration step) {
+  const TimeColumn time(step);
   return fmt::format(
       "expected on hardware {}, {:.0f} % prediction interval {} to {} ({} similar "
       "validated runs)",
@@ -123,7 +124,7 @@ std::string baseline_line(const TrainingStepResult& result) {
 HeadlineEntry step_entry(const TrainingStepResult& result) {
   HeadlineEntry out{"step", {step_line(result)}};
   if (result.confidence && !result.confidence->extrapolated())
-    out.lines.push_back(interval_line(*result.confidence));
+    out.lines.push_back(interval_line(*result.confidence, result.throughput.step));
   if (result.confidence && result.confidence->extrapolated())
     for (std::string& line : extrapolation_lines(*result.confidence))
       out.lines.push_back(std::move(line));
@@ -156,7 +157,7 @@ HeadlineEntry memory_entry(const RankMemory& memory) {
     case MemoryFit::does_not_fit:
       break;
   }
-  return {"memory", {fmt::format("{}: does not fit", amounts)}};
+  return {"memory", {fmt::format("{}: does not fit, simulated anyway", amounts)}};
 }
 
 std::string limit_name(const TrainingStepLimit& limit) {

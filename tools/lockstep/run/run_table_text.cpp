@@ -91,7 +91,7 @@ std::string rows_of_words(const RunTable& table, const std::vector<std::size_t>&
   return out;
 }
 
-std::string table_text_of(const RunTable& whole, const OutputStyle& style) {
+std::string text_of_table(const RunTable& whole, const OutputStyle& style) {
   const RunTable table = fitted(whole, style);
   const auto widths = widths_of(table);
   std::string out;
@@ -116,7 +116,7 @@ std::string text_of(const std::vector<RunTable>& tables, const OutputStyle& styl
   std::string out;
   for (const RunTable& table : tables) {
     if (!out.empty()) out += "#\n";
-    out += table_text_of(table, style);
+    out += text_of_table(table, style);
   }
   return style.wraps_notes && !style.wide ? with_wrapped_notes(out, style.width) : out;
 }

@@ -107,7 +107,11 @@ void add_report(const Command& app) {
   command->callback([given] {
     check_report(given->output, "--output");
     if (!given->steps.has_second()) return report_one(*given);
-    report_two(*given);
+    try {
+      report_two(*given);
+    } catch (const ConfigError& error) {
+      throw given->steps.as_written(error);
+    }
   });
 }
 

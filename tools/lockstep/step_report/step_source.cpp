@@ -149,6 +149,21 @@ StepSource TwoStepsOptions::second_step() const {
   return step_source(second.empty() ? scenario : second, all);
 }
 
+ConfigError TwoStepsOptions::as_written(const ConfigError& error) const {
+  const std::string set = "--set ";
+  const std::string change = "--change ";
+  std::vector<Problem> problems = error.problems();
+  for (Problem& each : problems) {
+    const bool changed =
+        each.file.starts_with(set) && std::ranges::count(changes, each.file.substr(set.size())) > 0;
+    if (!changed) continue;
+    each.file.replace(0, set.size(), change);
+    if (const std::size_t use = each.message.find("use " + set); use != std::string::npos)
+      each.message.replace(use + 4, set.size(), change);
+  }
+  return {std::move(problems), error.total()};
+}
+
 void add_two_steps(const Command& command, TwoStepsOptions& given, const std::string& of_second) {
   command
       .add_option("scenario", given.scenario,

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/config_error.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 
@@ -33,6 +34,8 @@ struct TwoStepsOptions {
   [[nodiscard]] bool has_second() const { return !second.empty() || !changes.empty(); }
   [[nodiscard]] StepSource first_step() const { return step_source(scenario, overrides); }
   [[nodiscard]] StepSource second_step() const;
+  /// Of an error in an override, with those of --change named so.
+  [[nodiscard]] ConfigError as_written(const ConfigError& error) const;
 };
 
 /// SCENARIO [SECOND], --set and --change; `of_second` describes the second step.

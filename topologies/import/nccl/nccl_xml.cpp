@@ -275,7 +275,7 @@ class Reader {
       ++ignored_speeds_;
     } else {
       problems_.note(xml_.at(attribute), "",
-                     fmt::format("speed: expected a whole number of Mb/s up to {}, got {}; "
+                     fmt::format("speed: expected an integer number of Mb/s up to {}, got {}; "
                                  "--nic-speed specifies that of every NIC",
                                  kMostMegabits, in_quotes(attribute.value())));
     }
@@ -295,8 +295,8 @@ class Reader {
     const auto value = parse_integer(attribute.value());
     if (value && *value >= range.least && *value <= range.most) return value;
     problems_.note(xml_.at(attribute), "",
-                   fmt::format("{}: expected a whole number from {} to {}, got {}", name,
-                               range.least, range.most, in_quotes(attribute.value())));
+                   fmt::format("{}: expected an integer from {} to {}, got {}", name, range.least,
+                               range.most, in_quotes(attribute.value())));
     return std::nullopt;
   }
 
@@ -304,8 +304,8 @@ class Reader {
     const pugi::xml_attribute attribute = node.attribute(name);
     if (attribute && *attribute.value() != '\0') return integer(node, name, range);
     problems_.note(xml_.at(node), "",
-                   fmt::format("<{}> without {}: expected a whole number from {} to {}",
-                               node.name(), name, range.least, range.most));
+                   fmt::format("<{}> without {}: expected an integer from {} to {}", node.name(),
+                               name, range.least, range.most));
     return std::nullopt;
   }
 

@@ -110,7 +110,7 @@ TEST_CASE("what is wrong with a list of specs is said in full") {
             "parameter_server has no parameter \"shard\"; did you mean \"shards\"?"},
            {"parameter_server:shards", 17,
             "expected a parameter such as \"key=value\", got \"shards\""},
-           {"parameter_server:shards=two", 17, "shards: expected a whole number, got \"two\""},
+           {"parameter_server:shards=two", 17, "shards: expected an integer, got \"two\""},
            {"parameter_server:shards=0", 17,
             "parameter_server: shards is 1 to the number of ranks, got 0"},
            {"parameter_server:shards=2,shards=3", 26, "shards is given twice"},

@@ -119,7 +119,7 @@ TEST_CASE("of several files, groups of one rank are said and absent ranks refuse
   CHECK(two.notes ==
         Lines{"1 collective in groups that one rank alone names (8 bytes) move nothing"});
   CHECK(refused([] { return parse_chakra_et(trace_bytes({send_node(0, 2, 1)}), "f", 2); }) ==
-        Lines{"f: node 0: comm_dst: expected a whole number from 0 to 1, got 2"});
+        Lines{"f: node 0: comm_dst: expected an integer from 0 to 1, got 2"});
 }
 
 TEST_CASE("sizes that cannot be counted together are still said") {

@@ -140,14 +140,14 @@ TEST_CASE("what nodes have wrong is reported by node, all of it") {
               "f: node 0: expected a type of node from 1 to 7, got 0",
               "f: node 1: expected a type of node from 1 to 7, got 8",
               "f: node 2: it depends on node 5, which there is not",
-              "f: node 3: comm_dst: expected a whole number from 0 to 7, got 8",
-              "f: node 4: comm_src: expected a whole number from 0 to 7, got -1",
+              "f: node 3: comm_dst: expected an integer from 0 to 7, got 8",
+              "f: node 4: comm_src: expected an integer from 0 to 7, got -1",
               "f: node 6: comm_size is missing", "f: node 6: comm_dst is missing",
-              "f: node 7: comm_type: expected a whole number from 0 to 9, got 10",
-              "f: node 8: comm_size: expected a whole number from 0 to 9223372036854775807, got "
+              "f: node 7: comm_type: expected an integer from 0 to 9, got 10",
+              "f: node 8: comm_size: expected an integer from 0 to 9223372036854775807, got "
               "-9223372036854775808",
               "f: node 9: its duration is beyond 106 days",
-              "f: node 10: comm_size: expected a whole number from 0 to 9223372036854775807, got "
+              "f: node 10: comm_size: expected an integer from 0 to 9223372036854775807, got "
               "\"4\""});
 }
 
@@ -211,11 +211,10 @@ TEST_CASE("what the JSON form has wrong is reported with its place") {
         Lines{"f:1:28: /workload_graph/0/Id: expected an integer of at least 0, got the number -1",
               "f:1:44: /workload_graph/0/NodeType: expected an integer from 1 to 7, got the number "
               "9"});
-  CHECK(
-      problems("{\"workload_graph\": [\n {\"Id\": 3, \"NodeType\": 5, \"comm_size\": \"1\"}]}") ==
-      Lines{"f:2:2: node 3: comm_size: expected a whole number from 0 to 9223372036854775807, got "
-            "\"1\"",
-            "f:2:2: node 3: comm_dst is missing"});
+  CHECK(problems("{\"workload_graph\": [\n {\"Id\": 3, \"NodeType\": 5, \"comm_size\": \"1\"}]}") ==
+        Lines{"f:2:2: node 3: comm_size: expected an integer from 0 to 9223372036854775807, got "
+              "\"1\"",
+              "f:2:2: node 3: comm_dst is missing"});
   CHECK(problems("{}") == Lines{"f:1:1: the key \"workload_graph\" is missing"});
   CHECK(problems("") == Lines{"f:1:1: the file is empty"});
 }
@@ -264,7 +263,7 @@ TEST_CASE("all files' problems are reported together") {
   folder.write("t.0.et", trace_bytes({send_node(0, 2, 1)}));
   folder.write("t.1.et", "");
   CHECK(without(folder.path(), problems_at(folder.path())) ==
-        Lines{"/t.0.et: node 0: comm_dst: expected a whole number from 0 to 1, got 2",
+        Lines{"/t.0.et: node 0: comm_dst: expected an integer from 0 to 1, got 2",
               "/t.1.et: the file is empty"});
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("msccl: names that are nearly right") {
 
 TEST_CASE("msccl: numbers out of range") {
   CHECK(refused_change(4, "cnt=\"4\"", "cnt=\"0\"") ==
-        Lines{"f.xml:4:72: gpu 0, tb 0, step 0: cnt is \"0\"; expected a whole number, 1 to "
+        Lines{"f.xml:4:72: gpu 0, tb 0, step 0: cnt is \"0\"; expected an integer, 1 to "
               "1048576"});
   CHECK(refused_change(4, "cnt=\"4\"", "cnt=\"99999999999999999999\"") ==
         Lines{"f.xml:4:72: gpu 0, tb 0, step 0: cnt is \"99999999999999999999\"; expected a "
@@ -124,9 +124,9 @@ TEST_CASE("msccl: numbers out of range") {
   CHECK(refused_change(4, "cnt=\"4\"", "cnt=\"4.0\"").size() == 1);
   CHECK(refused_change(4, "cnt=\"4\"", "cnt=\"\"").size() == 1);
   CHECK(refused_change(2, "i_chunks=\"4\"", "i_chunks=\"-4\"") ==
-        Lines{"f.xml:2:15: gpu 0: i_chunks is \"-4\"; expected a whole number, 0 to 1048576"});
+        Lines{"f.xml:2:15: gpu 0: i_chunks is \"-4\"; expected an integer, 0 to 1048576"});
   CHECK(refused_change(3, "send=\"1\"", "send=\"2\"") ==
-        Lines{"f.xml:3:16: gpu 0, tb 0: send is \"2\"; expected a whole number, -1 to 1"});
+        Lines{"f.xml:3:16: gpu 0, tb 0: send is \"2\"; expected an integer, -1 to 1"});
   CHECK(refused_change(1, "ngpus=\"2\"", "ngpus=\"1000000000000\"").size() == 1);
 }
 

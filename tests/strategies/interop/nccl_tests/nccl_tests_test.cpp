@@ -166,7 +166,7 @@ TEST_CASE("what looks like a row and is none is reported by line and column, all
               "f:8:11: expected an operation such as sum, got \"9\"",
               "f:8:13: expected a root, got \"-2\"", "f:8:16: a time beyond 106 days",
               "f:8:21: expected a bandwidth in GB/s, got \"nan\"",
-              "f:9:11: expected a whole number, got \"x\"",
+              "f:9:11: expected an integer, got \"x\"",
               "f:10:3: expected a device such as \"Rank 0 Pid 1 on host device 0 [0x07] name\"",
               "f:11:23: expected a bandwidth in GB/s, got \"high\""});
   // Where the headings say that there are two halves, a row that ends early has not one.

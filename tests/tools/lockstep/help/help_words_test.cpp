@@ -72,10 +72,31 @@ TEST_CASE("every column of the table of a collective can be looked up") {
     if (name == "type") continue;  // an element type
     ++columns;
     CAPTURE(name);
-    // "time" needs no word of its own.
-    CHECK((name == "time" || cli::find_word(name) != nullptr));
+    CHECK(cli::find_word(name) != nullptr);
   }
   CHECK(columns >= 18);
+}
+
+TEST_CASE("every time, size and share among the columns of a step can be looked up as it is") {
+  const std::string heading =
+      lines_of(output_of("lockstep run mlp-two-gpus --format csv"))[0].substr(0);
+  const std::size_t first = heading.find("fidelity,");
+  REQUIRE(first != std::string::npos);
+  std::size_t columns = 0;
+  for (std::size_t at = first; at < heading.size(); ++columns) {
+    const std::size_t end = std::min(heading.find(',', at), heading.size());
+    const std::string name = heading.substr(at, end - at);
+    CAPTURE(name);
+    if (name != "memory") CHECK(cli::find_word(name) != nullptr);
+    at = end + 1;
+  }
+  CHECK(columns >= 20);
+  const auto name_of = [](const char* key) { return cli::find_word(key)->name; };
+  CHECK(name_of("busbw_Bps") == "busbw");
+  CHECK(name_of("mfu_fraction") == "MFU");
+  CHECK(name_of("step_time_s") == "step time");
+  CHECK(name_of("peak_memory_bytes") == "peak memory");
+  CHECK(cli::find_word("_s") == nullptr);
 }
 
 TEST_CASE("a word is explained with its formula, in any spelling") {
@@ -131,6 +152,9 @@ TEST_CASE("help on what there is no entry of names the nearest") {
   CHECK(result.status == 2);
   CHECK(result.err == "lockstep: error: no help on \"buswb\"; did you mean \"busbw\"?\n");
   CHECK(contains(run_command("lockstep help colective").err, "did you mean \"collective\"?"));
+  CHECK(
+      run_command("lockstep help h100").err ==
+      "lockstep: error: no word \"h100\", but one of the devices: `lockstep list devices h100`\n");
   CHECK(run_command("lockstep help --format json").status == 0);
 }
 

@@ -125,7 +125,7 @@ TEST_CASE("links that are not there, and ranks that are cut off, are refused") {
             "--set-link \"node0/gpu3\": expected bandwidth=... or latency=..., got "
             "\"bandwith=50%\"; did you mean \"bandwidth\"?\n");
   CHECK(refusal_of(show + "--set-link node0/gpu3", 2) ==
-        error + "--set-link: a value is missing after it\n");
+        error + "--set-link: a value is missing; expected --set-link LINK SETTINGS\n");
   CHECK(refusal_of(show + "--fail node0", 1) ==
         error + "no route is left from rank 0 (node0/gpu0) to rank 1 (node0/gpu1)\n");
 }

@@ -153,7 +153,7 @@ TEST_CASE("trace serve names what is wrong with a file or a port") {
   refused("README.md", "README.md: is not a trace as --trace writes it");
   refused("configs", "configs: is a folder");
   const TraceFile trace(".json");
-  refused(trace.path() + " --port 65536", "expected a whole number from 0 to 65535");
+  refused(trace.path() + " --port 65536", "expected an integer from 0 to 65535");
   const Server server(trace.path());
   refused(trace.path() + " --port " + std::to_string(server.port()),
           "cannot be bound on 127.0.0.1: Address already in use");

@@ -206,7 +206,7 @@ TEST_CASE("what cannot be verified is refused before anything is") {
   CHECK(contains(usage_error("all_reduce --size 1M --count 5"), "cannot be combined"));
   CHECK(contains(usage_error("all_reduce --size huge"), "--size: expected a size"));
   CHECK(contains(usage_error("all_reduce --dims 2y2"), "--dims: expected dimensions"));
-  CHECK(contains(usage_error("all_reduce --slots -1"), "--slots: expected a whole number"));
+  CHECK(contains(usage_error("all_reduce --slots -1"), "--slots: expected an integer"));
   CHECK(contains(usage_error("all --algorithm ring"), "--algorithm all"));
   CHECK(contains(usage_error("--schedule nowhere.xml"), "nowhere.xml"));
 }

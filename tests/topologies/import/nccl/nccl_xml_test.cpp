@@ -46,7 +46,7 @@ TEST_CASE("another root is refused, with what it is where that is known") {
   CHECK(refused("<system version=\"1\"/>") ==
         "t:1:1: error: there is no <cpu> and no <pci> in a <system>");
   CHECK(refused("<system version=\"3\"><cpu/></system>") ==
-        "t:1:9: error: version: expected a whole number from 1 to 2, got \"3\"");
+        "t:1:9: error: version: expected an integer from 1 to 2, got \"3\"");
   CHECK(refused(system_of("<pci busid=\"A\" class=\"0x0207\"/>")) ==
         "t:1:1: error: there is no GPU: expected <pci class=\"0x030200\"> or <gpu>");
 }
@@ -54,7 +54,7 @@ TEST_CASE("another root is refused, with what it is where that is known") {
 TEST_CASE("every fault of a file at its place") {
   CHECK(refusal_of(system_of("<pci busid=\"A\" class=\"0x030200\" link_width=\"x16\"/>\n"
                              "<pci busid=\"B\"/>\n<pci busid=\"C\" class=\"gpu\"/>")) ==
-        "t:3:33: error: link_width: expected a whole number from 0 to 1024, got \"x16\"\n"
+        "t:3:33: error: link_width: expected an integer from 0 to 1024, got \"x16\"\n"
         "t:4:2: error: class: expected a PCI class such as 0x030200 (GPU), 0x020700 (NIC) or "
         "0x060400 (bridge), got none\n"
         "t:5:16: error: class: expected a PCI class such as 0x030200 (GPU), 0x020700 (NIC) or "
@@ -67,13 +67,13 @@ TEST_CASE("every fault of a file at its place") {
 
 TEST_CASE("NVLinks that cannot be") {
   CHECK(refused(gpu_with("<nvlink target=\"B\"/>")) ==
-        "t:4:2: error: <nvlink> without count: expected a whole number from 1 to 1024");
+        "t:4:2: error: <nvlink> without count: expected an integer from 1 to 1024");
   CHECK(refused(gpu_with("<nvlink count=\"1\"/>")) ==
         "t:4:2: error: <nvlink> without a target: expected the bus id of what it leads to");
   CHECK(refused(gpu_with("<nvlink target=\"B\" count=\"0\"/>")) ==
-        "t:4:20: error: count: expected a whole number from 1 to 1024, got \"0\"");
+        "t:4:20: error: count: expected an integer from 1 to 1024, got \"0\"");
   CHECK(refused(gpu_with("<c2c count=\"1\"/>")) ==
-        "t:4:2: error: <c2c> without bw: expected a whole number from 1 to 100000000");
+        "t:4:2: error: <c2c> without bw: expected an integer from 1 to 100000000");
   const std::string two = system_of(
       "<pci busid=\"A\" class=\"0x0302\"><gpu dev=\"0\"><nvlink target=\"B\" "
       "count=\"2\"/></gpu></pci>\n"
