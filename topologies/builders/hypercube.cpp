@@ -28,7 +28,7 @@ NodeBlueprint build_hypercube(const Parameters& parameters, int ranks) {
 
 Builder hypercube_builder() {
   return {"hypercube",
-          "2^d GPUs, each cabled to the d whose number differs in one bit",
+          "2^d GPUs, each cabled to the d whose numbers differ in one bit",
           {{"link", ParameterType::link, Presence::required, "each cable"}},
           R"({"builder": "hypercube", "link": {"bandwidth": "25 GB/s", "latency": "1 us"}})",
           "Seitz, The Cosmic Cube, CACM 28(1), 1985",

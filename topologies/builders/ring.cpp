@@ -28,7 +28,7 @@ NodeBlueprint build_ring(const Parameters& parameters, int ranks) {
 
 Builder ring_builder() {
   return {"ring",
-          "GPUs in a circle, each cabled to two neighbours",
+          "GPUs in a circle, each cabled to two neighbors",
           {{"link", ParameterType::link, Presence::required, "each cable"}},
           R"({"builder": "ring", "link": {"bandwidth": "25 GB/s", "latency": "1 us"}})",
           "Dally and Towles, Principles and Practices of Interconnection Networks, 2004, chapter 5 "

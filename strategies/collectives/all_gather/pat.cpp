@@ -48,19 +48,19 @@ SchedulePtr make_pat(int n) {
 namespace lockstep {
 
 CollectiveAlgorithm all_gather_pat_row() {
-  return {.collective = Collective::all_gather,
-          .name = "pat",
-          .summary =
-              "parallel aggregated trees: far ranks first with little, neighbours last with much",
-          .limits = rows::kAnyRanks,
-          .rounds = "ceil(lg n)",
-          .sent_per_rank = "(n-1)/n*S",
-          .time = "ceil(lg n)*alpha + (n-1)/n*S*beta",
-          .example = "pat",
-          .source = "Jeaugey 2025, arXiv 2506.20252",
-          .file = "pat.cpp",
-          .make = rows::of_n<all_gather::make_pat>,
-          .cost = rows::of_n<all_gather::pat_cost>};
+  return {
+      .collective = Collective::all_gather,
+      .name = "pat",
+      .summary = "parallel aggregated trees: far ranks first with little, neighbors last with much",
+      .limits = rows::kAnyRanks,
+      .rounds = "ceil(lg n)",
+      .sent_per_rank = "(n-1)/n*S",
+      .time = "ceil(lg n)*alpha + (n-1)/n*S*beta",
+      .example = "pat",
+      .source = "Jeaugey 2025, arXiv 2506.20252",
+      .file = "pat.cpp",
+      .make = rows::of_n<all_gather::make_pat>,
+      .cost = rows::of_n<all_gather::pat_cost>};
 }
 
 }  // namespace lockstep

@@ -48,19 +48,19 @@ CollectiveCost pat_cost(int n) {
 namespace lockstep {
 
 CollectiveAlgorithm reduce_scatter_pat_row() {
-  return {.collective = Collective::reduce_scatter,
-          .name = "pat",
-          .summary =
-              "parallel aggregated trees: neighbours first with much, far ranks last with little",
-          .limits = rows::kAnyRanks,
-          .rounds = "ceil(lg n)",
-          .sent_per_rank = "(n-1)/n*S",
-          .time = "ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma",
-          .example = "pat",
-          .source = "Jeaugey 2025, arXiv 2506.20252",
-          .file = "pat.cpp",
-          .make = rows::of_n<reduce_scatter::make_pat>,
-          .cost = rows::of_n<reduce_scatter::pat_cost>};
+  return {
+      .collective = Collective::reduce_scatter,
+      .name = "pat",
+      .summary = "parallel aggregated trees: neighbors first with much, far ranks last with little",
+      .limits = rows::kAnyRanks,
+      .rounds = "ceil(lg n)",
+      .sent_per_rank = "(n-1)/n*S",
+      .time = "ceil(lg n)*alpha + (n-1)/n*S*beta + (n-1)/n*S*gamma",
+      .example = "pat",
+      .source = "Jeaugey 2025, arXiv 2506.20252",
+      .file = "pat.cpp",
+      .make = rows::of_n<reduce_scatter::make_pat>,
+      .cost = rows::of_n<reduce_scatter::pat_cost>};
 }
 
 }  // namespace lockstep

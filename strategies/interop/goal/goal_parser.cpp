@@ -224,7 +224,7 @@ std::optional<std::uint32_t> GoalParser::find(const GoalToken& label) {
 }
 
 void GoalParser::complain_of_label(const GoalToken& label) {
-  std::string text = fmt::format("no operation of this rank is labelled {}", shown(label));
+  std::string text = fmt::format("no operation of this rank is labeled {}", shown(label));
   if (suggestions_left_ > 0 && labels_in_order_.size() <= kMostSuggested) {
     --suggestions_left_;
     if (const auto near = did_you_mean(label.text, labels_in_order_))

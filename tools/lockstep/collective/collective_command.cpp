@@ -368,7 +368,9 @@ void add_sizes(const Command& command, const std::shared_ptr<Options>& given) {
       [given](auto n) { given->factor = static_cast<std::int64_t>(n); }, "Multiply sizes by this");
   command.add_option("-i,--stepbytes", given->step, "Add this to sizes (default 1M)")
       ->type_name("SIZE");
-  command.add_option("-d,--datatype", given->type, "Element type, as nccl-tests names them")
+  command
+      .add_option("-d,--datatype", given->type,
+                  "Element type of nccl-tests: float, half, bfloat16, ...")
       ->type_name("TYPE")
       ->capture_default_str();
   command.group("");
@@ -428,9 +430,10 @@ void add_collective(const Command& app) {
       ->type_name("FILE");
   command
       ->add_option("--against", given->against,
-                   "Measured times, as nccl-tests printed them, next to the simulated ones; values "
-                   "found in the file may be omitted: the collective, the number of ranks, and for "
-                   "GPUs of a shipped cluster that (default algorithm: auto:by=nccl)")
+                   "Output of nccl-tests, whose measured times are printed next to the simulated "
+                   "ones; the file specifies the collective, the number of ranks and, from the "
+                   "names of its GPUs, the cluster, unless options do (default algorithm: "
+                   "auto:by=nccl)")
       ->type_name("FILE");
   command
       ->add_option("--plot", given->plots,

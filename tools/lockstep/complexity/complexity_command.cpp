@@ -322,7 +322,9 @@ void add_complexity(const Command& app) {
       [given](auto n) { given->root = static_cast<int>(n); },
       "Root rank of broadcast, reduce, scatter and gather")
       ->default_str("0");
-  command->add_option("-d,--datatype,--type", given->type, "Element type, as nccl-tests names them")
+  command
+      ->add_option("-d,--datatype,--type", given->type,
+                   "Element type of nccl-tests: float, half, bfloat16, ...")
       ->type_name("TYPE")
       ->capture_default_str();
   command->add_flag("--measured", given->measured,

@@ -161,7 +161,9 @@ void add_explain(const Command& app) {
       ->add_option("--rounds", given->rounds,
                    "Rounds to print, as in 3 or 2..5 (default: all, or the first and the last)")
       ->type_name("A..B");
-  command->add_option("-d,--datatype,--type", given->type, "Element type, as nccl-tests names them")
+  command
+      ->add_option("-d,--datatype,--type", given->type,
+                   "Element type of nccl-tests: float, half, bfloat16, ...")
       ->type_name("TYPE")
       ->capture_default_str();
   add_format(*command, given->style);

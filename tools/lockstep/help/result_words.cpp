@@ -23,10 +23,11 @@ constexpr std::array kWords = {
          "training time = budget / (tokens/s)", "GPU-hours", "training, days, budget"},
     Word{"GPU-hours", "GPUs times the training time.", "", "training time, cost",
          "gpu_hours, gpu hours"},
-    Word{"cost",
-         "GPU-hours times the price of one (--price), and the price of the energy in addition if it "
-         "is given (--price-kwh).",
-         "cost = GPU-hours * price + energy * price per kWh", "GPU-hours, energy", "usd"},
+    Word{
+        "cost",
+        "GPU-hours times the price of one (--price), and the price of the energy in addition if it "
+        "is given (--price-kwh).",
+        "cost = GPU-hours * price + energy * price per kWh", "GPU-hours, energy", "usd"},
     Word{"energy",
          "Power of a GPU with its share of the node (--watts) over the training, times the power "
          "usage effectiveness of the data center (--pue).",
@@ -38,7 +39,8 @@ constexpr std::array kWords = {
     Word{"pipeline fill and drain",
          "Part of the bubble that the schedule causes with equal stages: before the first backward "
          "and after the last forward pass of a stage. The rest is waiting for slower stages.",
-         "(p-1)/m of the ideal time for GPipe and 1F1B, (p-1)/(v m) interleaved", "bubble", "fill_drain, fill and drain, pipeline fill, fill, drain, slower stages"},
+         "(p-1)/m of the ideal time for GPipe and 1F1B, (p-1)/(v m) interleaved", "bubble",
+         "fill_drain, fill and drain, pipeline fill, fill, drain, slower stages"},
     Word{"waiting for other ranks",
          "Idle time until the last participant of a collective arrives, and after the rank's last "
          "operation; other pipeline stages count as bubble.",
@@ -52,10 +54,11 @@ constexpr std::array kWords = {
          "traffic does not compete (--fidelity).",
          "", "representative, folding"},
     Word{"variant", "Named overrides of a scenario, simulated next to it.", "", "scenario"},
-    Word{"residual",
-         "What a fit does not explain: of the class that `complexity` fits, the root mean square of "
-         "relative errors.",
-         "", "fitted exponent, fit"},
+    Word{
+        "residual",
+        "What a fit does not explain: of the class that `complexity` fits, the root mean square of "
+        "relative errors.",
+        "", "fitted exponent, fit"},
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ std::vector<Part> parts_of(const ValidateResult& result, bool every_row) {
   const ValidationSummary summary = summarise_comparisons(result.rows);
   std::vector<Part> out;
   out.push_back({"overall: means over groups, each counting once", overall_report(summary)});
-  out.push_back({"|error| by group; flat: one utilisation fitted to the group's own rows",
+  out.push_back({"|error| by group; flat: one utilization fitted to the group's own rows",
                  group_report(summary)});
   Report ranking = ranking_report(summary);
   if (!ranking.sections.front().rows.empty())

@@ -267,7 +267,7 @@ std::string reason_text(const UnmodeledRow& of) {
     case UnmodeledReason::assumed_fields:
       return "its source does not print all of it: nothing is fitted";
     case UnmodeledReason::few_runs:
-      return fmt::format("{} runs that can be modelled are too few to fit a stack to", of.runs);
+      return fmt::format("{} runs that can be modeled are too few to fit a stack to", of.runs);
     case UnmodeledReason::no_better_fit:
       return "no other host time or slowdown is better";
     case UnmodeledReason::host_time_at_limit:

@@ -125,14 +125,14 @@ TEST_CASE("what is said wrongly is reported with what is allowed, all of it") {
               "f:9:1: no operation named \"g\"; there are \"send\", \"recv\", \"calc\"",
               "f:10:1: expected an operation or a dependency, got \":\"",
               "f:11:8: no operation named \"tag\"; there are \"send\", \"recv\", \"calc\"",
-              "f:12:14: no operation of this rank is labelled \"z\""});
+              "f:12:14: no operation of this rank is labeled \"z\""});
 }
 
 TEST_CASE("an unknown label is reported with the nearest") {
   CHECK(problems_in_rank("recv1: calc 1\nlast: calc 2\nlast requires recvl\nlst irequires x") ==
-        Lines{"f:5:15: no operation of this rank is labelled \"recvl\"; did you mean \"recv1\"?",
-              "f:6:1: no operation of this rank is labelled \"lst\"; did you mean \"last\"?",
-              "f:6:15: no operation of this rank is labelled \"x\""});
+        Lines{"f:5:15: no operation of this rank is labeled \"recvl\"; did you mean \"recv1\"?",
+              "f:6:1: no operation of this rank is labeled \"lst\"; did you mean \"last\"?",
+              "f:6:15: no operation of this rank is labeled \"x\""});
 }
 
 TEST_CASE("labels and ranks are given once") {

@@ -119,8 +119,8 @@ TEST_CASE("msccl: numbers out of range") {
         Lines{"f.xml:4:72: gpu 0, tb 0, step 0: cnt is \"0\"; expected an integer, 1 to "
               "1048576"});
   CHECK(refused_change(4, "cnt=\"4\"", "cnt=\"99999999999999999999\"") ==
-        Lines{"f.xml:4:72: gpu 0, tb 0, step 0: cnt is \"99999999999999999999\"; expected a "
-              "whole number, 1 to 1048576"});
+        Lines{"f.xml:4:72: gpu 0, tb 0, step 0: cnt is \"99999999999999999999\"; expected an "
+              "integer, 1 to 1048576"});
   CHECK(refused_change(4, "cnt=\"4\"", "cnt=\"4.0\"").size() == 1);
   CHECK(refused_change(4, "cnt=\"4\"", "cnt=\"\"").size() == 1);
   CHECK(refused_change(2, "i_chunks=\"4\"", "i_chunks=\"-4\"") ==
