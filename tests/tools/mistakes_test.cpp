@@ -374,7 +374,7 @@ TEST_CASE("an algorithm that the cluster does not allow is reported, the others 
   const std::string command =
       "lockstep collective all_reduce --cluster dgx-h100 --nodes 4 --fail rail0/leaf0 -b 1M -e 1M "
       "--algorithm ";
-  const std::string reason = "not applicable: sharp: needs switches that reduce in the network";
+  const std::string reason = "not applicable: sharp: needs a tree of reducing switches";
   CHECK(contains(output_of(command + "sharp,ring"), "# " + reason));
   const CommandResult json = run_command(command + "sharp,ring --format json");
   CHECK(json.status == 0);

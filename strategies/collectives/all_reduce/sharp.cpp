@@ -55,7 +55,8 @@ std::optional<std::string> sharp_refusal(const AlgorithmInput& input) {
   const int n = input.n;
   const int group = input.layout.per_node;
   if (input.layout.fabric_switches.empty())
-    return "needs switches that reduce in the network; this cluster has none";
+    return "needs a tree of reducing switches in the network that reaches every rank without "
+           "failed links; this cluster has none";
   if (const auto unequal = input.layout.unequal_nodes())
     return "needs nodes that are alike; " + *unequal;
   if (n % group != 0)

@@ -275,7 +275,8 @@ TEST_CASE("switches are needed where switches reduce") {
   };
   using Problems = std::vector<std::string>;
   CHECK(problems("sharp", {.n = 4}) ==
-        Problems{"sharp: needs switches that reduce in the network; this cluster has none"});
+        Problems{"sharp: needs a tree of reducing switches in the network that reaches every rank "
+                 "without failed links; this cluster has none"});
   CHECK(problems("nvls", {.n = 4}) ==
         Problems{"nvls: needs switches that reduce inside the nodes; this cluster has none"});
   AlgorithmInput two_trees{.n = 2};

@@ -139,15 +139,44 @@ class TopologyDrawing {
     double wide = 0;
   };
 
-  /// Next to a link, in the middle or as near to it as no other label stands.
+  /// Next to a link, in the middle or as near to it as neither a label nor another link is; where
+  /// there is no such place, as no label is.
   [[nodiscard]] Point free_place(const Ends& ends, double wide) const {
-    for (const double share : {0.5, 0.64, 0.36, 0.78, 0.22}) {
-      const Label label{next_to(ends, share, wide), wide};
-      if (std::none_of(labels_.begin(), labels_.end(),
-                       [&](const Label& other) { return overlap(label, other); }))
-        return label.at;
-    }
+    for (const bool clear_of_links : {true, false})
+      for (const double share : {0.5, 0.36, 0.64, 0.22, 0.78}) {
+        const Label label{next_to(ends, share, wide), wide};
+        if (is_clear_of_labels(label) && (!clear_of_links || is_clear_of_links(label, ends)))
+          return label.at;
+      }
     return next_to(ends, 0.5, wide);
+  }
+
+  [[nodiscard]] bool is_clear_of_labels(const Label& label) const {
+    return std::none_of(labels_.begin(), labels_.end(),
+                        [&](const Label& other) { return overlap(label, other); });
+  }
+
+  [[nodiscard]] bool is_clear_of_links(const Label& label, const Ends& own) const {
+    return std::none_of(figure_.links.begin(), figure_.links.end(),
+                        [&](const TopologyLinks& links) {
+                          const Ends ends = ends_of(links);
+                          const bool same = ends.from.x == own.from.x && ends.from.y == own.from.y;
+                          return links.count > 0 && !same && crosses(ends, label);
+                        });
+  }
+
+  /// At one of some points along the link, closer than the label is high.
+  static bool crosses(const Ends& ends, const Label& label) {
+    constexpr int kPoints = 32;
+    for (int i = 0; i <= kPoints; ++i) {
+      const double share = static_cast<double>(i) / kPoints;
+      const double x = ends.from.x + share * (ends.to.x - ends.from.x);
+      const double y = ends.from.y + share * (ends.to.y - ends.from.y);
+      if (x > label.at.x - 2 && x < label.at.x + label.wide + 2 && y > label.at.y - 12 &&
+          y < label.at.y + 4)
+        return true;
+    }
+    return false;
   }
 
   static Point next_to(const Ends& ends, double share, double wide) {
