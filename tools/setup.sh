@@ -29,6 +29,15 @@ case "${1:-}" in
     ;;
 esac
 
+# Node with npm, as building and testing the pages needs them.
+has_node() {
+  command -v npm >/dev/null && command -v node >/dev/null &&
+    node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 18 || (a === 18 && b >= 19) ? 0 : 1)'
+}
+
+# Debian's node, unless one from elsewhere is there.
+if [[ "${1:-}" == --tests ]] && ! has_node; then packages+=(nodejs npm); fi
+
 is_installed() {
   [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]
 }
@@ -58,21 +67,15 @@ install_debian_packages() {
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
-# Browser tests of the pages: node 20.19 or later, which Debian 12 does not have, and npm packages. What
-# is absent makes these tests skip and nothing else.
 install_npm_packages() {
   local page
   page=$(dirname "${BASH_SOURCE[0]}")/page
   cmp -s "$page/package-lock.json" "$page/node_modules/.installed" && return
-  if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
-    echo "setup: no node with npm: the browser tests of the pages will be skipped" >&2
-    return
-  fi
   echo "setup: installing the npm packages of tools/page" >&2
-  if (cd "$page" && npm ci --no-audit --no-fund --loglevel=error >&2); then
+  if has_node && (cd "$page" && npm ci --no-audit --no-fund --loglevel=error >&2); then
     cp "$page/package-lock.json" "$page/node_modules/.installed"
   else
-    echo "setup: npm ci failed in tools/page: the browser tests of the pages may be skipped" >&2
+    echo "setup: npm ci failed in tools/page: the browser tests of the pages will fail" >&2
   fi
 }
 

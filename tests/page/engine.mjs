@@ -1,4 +1,5 @@
 // The engine of the page in node: from the built page, or from build/wasm.
+import { webcrypto as crypto } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import vm from 'node:vm';
 

@@ -96,6 +96,7 @@ test('collectives: keys step, play and end a film, and the address keeps the ins
   assert.equal(await page.textContent('.play'), 'Play');
   const shown = await page.textContent('.clock');
   const again = await show(page.url().slice(page.url().indexOf('#')));
+  await again.waitForFunction(() => document.querySelector('.clock').textContent !== '');
   assert.equal(await again.textContent('.clock'), shown);
   await again.context().close();
   await quiet(page, false);

@@ -22,7 +22,7 @@ has_packages() {
 
 install_packages() {
   has_packages && return
-  command -v npm >/dev/null || { echo "build.sh: expected node 20.19 or later with npm" >&2; exit 2; }
+  command -v npm >/dev/null || { echo "build.sh: expected node 18.19 or later with npm (tools/setup.sh --tests)" >&2; exit 2; }
   npm ci --no-audit --no-fund >&2
 }
 
