@@ -16,6 +16,7 @@ before(() => {
   files.complexity = report('complexity', 'complexity', 'all_reduce', '--algorithms', 'ring,halving_doubling', '--ranks', '2..64');
   files.plan = report('plan', 'plan', '--model', 'llama3-8b', '--cluster', 'dgx-h100', '--nodes', '1', '--global-batch', '16', '--seq',
     '2048', '--vary', 'tp=2,4,8', '--fix', 'pp=1', '--fix', 'cp=1', '--fix', 'overlap=none', '--top', '2');
+  files.large = report('large', 'run', 'llama3-70b-dgx-h100', '--suggest', '0');  // 64 ranks
   files.two = join(folder, 'two.html');
   run('report', 'pipeline-gpipe', 'pipeline-1f1b', '-o', files.two);
 });
@@ -109,6 +110,64 @@ test('the keys walk the critical path, and the selected operation lights its lin
   await page.keyboard.press('Escape');
   assert.match(await selection(page), /none selected/);
   assert.equal(await page.locator('.marker.selected').count(), 0);
+  silent(page);
+});
+
+/** The names of the links that are marked in the topology. */
+const litLinks = (page) => page.$$eval('#links ~ figure .marker.selected.link + g.cable > title', (all) => all.map((each) => each.textContent.split(': ')[0]));
+
+test('a collective lights all links that its algorithm uses, wherever in the group', async () => {
+  const page = await live(files.large);
+  await page.keyboard.press('1');
+  for (let i = 0; i < 200 && !/links.*group tp|group tp.*links/.test(await selection(page)); ++i) await page.keyboard.press('n');
+  // Tensor-parallel ranks are four of a node: each sends to and receives from its NVSwitch.
+  const text = await selection(page);
+  assert.match(text, /links8: 4 gpu -> nvswitch, 4 nvswitch -> gpu \(by ring\S* among ranks 0 to 3\)/);
+  const expected = [0, 1, 2, 3].flatMap((gpu) => [`node0/gpu${gpu} -> node0/nvswitch0`, `node0/nvswitch0 -> node0/gpu${gpu}`]);
+  assert.deepEqual((await litLinks(page)).sort(), expected.sort());
+  // The rows of their kinds and the busiest of them in the plot over time.
+  assert.ok((await page.locator('#links ~ figure .link-row').count()) >= 2);
+  // The gradients of a stage are reduced between nodes: over NICs and leaves.
+  let between;
+  for (let i = 0; i < 3000 && !between; ++i) {
+    await page.keyboard.press('p');
+    if (/group dp/.test(await selection(page))) between = await litLinks(page);
+    if (/operation 1 of/.test(await selection(page))) break;
+  }
+  if (between) assert.ok(between.some((each) => each.includes('leaf')), between.join());
+  await page.keyboard.press('Escape');
+  assert.deepEqual(await litLinks(page), []);
+  silent(page);
+});
+
+test('the topology of 64 ranks has every link, over the step and at any instant of it', async () => {
+  const page = await live(files.large);
+  const looks = () => page.$$eval('#links ~ figure g.cable > path', (all) => all.map((each) => each.getAttribute('stroke')));
+  const whole = await looks();
+  // GPUs, PCIe switches and NICs of 8 nodes, each with links in both directions: the bytes of run.
+  assert.equal(whole.length, 8 * 8 * 2 * 4);
+  const slider = page.locator('.over-time input');
+  await slider.focus();
+  assert.match(await slider.getAttribute('aria-label'), /Instant of the step/);
+  // The weights of ZeRO-1 are gathered first: NICs are in use, NVLinks hardly.
+  await page.keyboard.press('ArrowRight');
+  assert.match(await page.textContent('.over-time output'), /Use of links from 0 ns to 71\.\d+ ms/);
+  const title = await page.textContent('#links ~ figure g.cable > title');
+  assert.match(title, /: \d+ % from 0 ns to .* % over the step$/);
+  const first = await looks();
+  assert.notDeepEqual(first, whole);
+  await page.keyboard.press('Home');
+  assert.match(await page.textContent('.over-time output'), /whole step/);
+  assert.deepEqual(await looks(), whole);
+  // Selecting an operation shows the links at its time.
+  await page.keyboard.press('1');
+  await page.keyboard.press('n');
+  assert.match(await page.textContent('.over-time output'), /from/);
+  await page.locator('.over-time button').click();
+  assert.equal(await page.textContent('.over-time button'), 'Pause');
+  await page.waitForFunction((before) => document.querySelector('.over-time input').value !== before, await slider.inputValue());
+  await page.locator('.over-time button').click();
+  assert.deepEqual(await findings(page), []);
   silent(page);
 });
 

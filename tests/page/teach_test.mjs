@@ -87,6 +87,7 @@ test('collectives: keys step, play and end a film, and the address keeps the ins
   await page.keyboard.press('End');
   await page.waitForFunction(() => /Done/.test(document.querySelector('.film .status').textContent));
   await page.locator('summary', { hasText: 'Table of chunk contents' }).click();
+  await page.locator('.film details[open] tbody td:not(:first-child)').first().waitFor();
   const cells = await page.locator('.film details[open] tbody td:not(:first-child)').allTextContents();
   assert.deepEqual([...new Set(cells)], ['all']);
   await page.locator('.films').focus();

@@ -18,7 +18,8 @@ constexpr double kLabelSize = 13;
 constexpr double kAxisSize = 14;
 constexpr double kPlotHeight = 400;
 constexpr std::string_view kOtherColor = "#bbbbbb";
-constexpr std::size_t kMostValues = 64;  // of a curve whose points can be read
+constexpr std::size_t kMostValues = 64;    // of a curve whose points can be read
+constexpr std::size_t kMostPoints = 1000;  // of a line that is drawn as it is
 
 struct Ranges {
   Range x;
@@ -207,6 +208,28 @@ class Drawing {
     return out;
   }
 
+  /// Of many points in one column of pixels the first, the lowest, the highest and the last.
+  static std::vector<Point> seen(const std::vector<Point>& points) {
+    if (points.size() <= kMostPoints) return points;
+    std::vector<Point> out;
+    for (std::size_t begin = 0; begin < points.size();) {
+      std::size_t end = begin;
+      std::size_t low = begin;
+      std::size_t high = begin;
+      for (; end < points.size() && std::floor(points[end].x) == std::floor(points[begin].x);
+           ++end) {
+        if (points[end].y < points[low].y) low = end;
+        if (points[end].y > points[high].y) high = end;
+      }
+      std::vector<std::size_t> kept{begin, low, high, end - 1};
+      std::sort(kept.begin(), kept.end());
+      kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+      for (const std::size_t each : kept) out.push_back(points[each]);
+      begin = end;
+    }
+    return out;
+  }
+
   void draw_curve(std::size_t i) {
     constexpr std::array<std::string_view, 4> kKinds = {"curve", "curve other", "curve bound",
                                                         "curve measured"};
@@ -215,10 +238,10 @@ class Drawing {
     if (points.empty()) return;
     const Look& look = looks_[i];
     svg_.begin(kKinds.at(static_cast<std::size_t>(kinds_[i])), curve.name);
-    if (look.width > 0) svg_.polyline(points, {look.color, look.width, look.dashes});
+    if (look.width > 0) svg_.polyline(seen(points), {look.color, look.width, look.dashes});
     draw_markers(points, look, kinds_[i] == Curve::Kind::measured);
     svg_.end();
-    if (points.size() <= kMostValues) draw_values(curve);
+    if (!style_.compact && points.size() <= kMostValues) draw_values(curve);
   }
 
   /// On curves of many points as many as stand clear of each other.

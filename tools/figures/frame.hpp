@@ -22,6 +22,7 @@ inline constexpr std::string_view kAxisColor = "#555555";
 struct FigureStyle {
   double width = 800;               // pixels, at least; figures with much to show are wider
   std::string prefix = "lockstep";  // of ids; one of its own for each figure of a page
+  bool compact = false;  // without tooltips, which make up half of figures with thousands of them
 };
 
 struct Heading {

@@ -51,7 +51,7 @@ std::string chunk_letter(int chunk) {
 class PipelineDrawing {
  public:
   PipelineDrawing(const PipelineFigure& figure, const FigureStyle& style)
-      : figure_{figure}, svg_{figure.heading.title, style.prefix} {
+      : figure_{figure}, compact_{style.compact}, svg_{figure.heading.title, style.prefix} {
     double names = 0;
     std::vector<double> passes;
     for (const PipelineRow& row : figure.rows) {
@@ -85,7 +85,9 @@ class PipelineDrawing {
     for (int i = 0; i < lines_; ++i)
       y = draw_panel({line * i, line * (i + 1)}, y, i > 0 ? "continued" : "");
     if (lines_ == 1) y = draw_ends(y);
-    return svg_.finish({width_, y + draw_notes(svg_, figure_.notes, {16, y}, width_ - 32) + 12});
+    std::vector<std::string> notes = figure_.notes;
+    if (compact_) notes.emplace_back("Times of single passes are left out to keep the page small.");
+    return svg_.finish({width_, y + draw_notes(svg_, notes, {16, y}, width_ - 32) + 12});
   }
 
  private:
@@ -175,7 +177,7 @@ class PipelineDrawing {
   /// without tooltips.
   [[nodiscard]] bool is_plain(const PipelineSlice& slice) const {
     const double wide = place(slice.end) - place(slice.start);
-    return slices_ > kMostTooltips && wide < (slice.recompute > 0 ? 2 : 4);
+    return has_no_tooltips() && wide < (slice.recompute > 0 ? 2 : 4);
   }
 
   [[nodiscard]] double place(double seconds) const {
@@ -193,9 +195,11 @@ class PipelineDrawing {
     svg_.text({left_ + plot_ / 2, bottom + 37}, "Time", {.size = 13, .anchor = Anchor::middle});
   }
 
-  /// Tooltips only where they do not make the file huge.
+  /// Where they would make the file huge.
+  [[nodiscard]] bool has_no_tooltips() const { return compact_ || slices_ > kMostTooltips; }
+
   [[nodiscard]] std::string tooltip(const PipelineRow& row, const PipelineSlice& slice) const {
-    if (slices_ > kMostTooltips) return {};
+    if (has_no_tooltips()) return {};
     std::string what{kLooks.at(static_cast<std::size_t>(slice.kind)).name};
     if (slice.kind == Kind::communication) what = slice.name + " communication";
     if (has_number(slice.kind)) {
@@ -243,6 +247,7 @@ class PipelineDrawing {
   }
 
   const PipelineFigure& figure_;
+  bool compact_;
   Svg svg_;
   std::array<bool, kKinds> used_{};
   bool recomputes_ = false;

@@ -1,8 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <pugixml.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/figures/bar_figure.hpp"
 #include "tools/figures/curve_figure.hpp"
@@ -11,6 +15,7 @@
 #include "tools/figures/memory_figure.hpp"
 #include "tools/figures/pipeline_figure.hpp"
 #include "tools/figures/scatter_figure.hpp"
+#include "tools/figures/step/cluster_figure.hpp"
 #include "tools/figures/step/topology_figure.hpp"
 #include "tools/figures/step/track_figure.hpp"
 #include "tools/figures/text_width.hpp"
@@ -409,6 +414,92 @@ TEST_CASE("labels of a topology's links stand apart") {
       };
       CHECK((apart("x", "width") || apart("y", "height")));
     }
+}
+
+TEST_CASE("every link of a cluster is drawn as busy as it is, in the colors of the legend") {
+  // Two nodes of two GPUs below one leaf.
+  ClusterFigure figure{{"Cluster", {}}, {"leaves", "GPUs"}, {}, {}, {}, false, {}};
+  figure.elements = {{"leaf0", "leaf0", 0, -1},
+                     {"node0/gpu0", "0", 1, 0},
+                     {"node0/gpu1", "1", 1, 0},
+                     {"node1/gpu0", "0", 1, 1},
+                     {"node1/gpu1", "1", 1, 1}};
+  figure.cables = {{1, 0, 0.8, true, 7, "node0/gpu0 -> leaf0: 80 %"},
+                   {0, 1, 0.01, true, 8, "leaf0 -> node0/gpu0: 1 %"},
+                   {2, 0, 0, false, 9, {}},
+                   {0, 2, 0, false, 10, {}}};
+  const Parsed parsed(draw(figure));
+  CHECK(parsed.has_text("node 0"));
+  CHECK(parsed.has_text("node 1"));
+  CHECK(parsed.all("element").size() == 5);
+  const std::vector<pugi::xml_node> looks = parsed.all("use");
+  const std::vector<pugi::xml_node> cables = parsed.all("cable");
+  REQUIRE(looks.size() == 5);
+  REQUIRE(cables.size() == 2);  // those with traffic
+  const auto look_is = [&](const pugi::xml_node& cable, const pugi::xml_node& look) {
+    return std::string{cable.child("path").attribute("stroke").value()} ==
+           look.child("line").attribute("stroke").value();
+  };
+  CHECK(looks[4].attribute("data-from").as_double() == 0.75);
+  CHECK(look_is(cables[0], looks[4]));
+  CHECK(look_is(cables[1], looks[0]));
+  CHECK(std::string{cables[0].attribute("data-link").value()} == "#7");
+  CHECK(std::string{cables[0].child("title").text().get()} == "node0/gpu0 -> leaf0: 80 %");
+  CHECK(cables[0].child("path").attribute("stroke-width").as_double() >
+        cables[1].child("path").attribute("stroke-width").as_double());
+  // Compact: for pages that are kept small, whose script knows the names.
+  const Parsed compact(draw(figure, {.compact = true}));
+  CHECK_FALSE(compact.all("cable").at(0).child("title"));
+}
+
+TEST_CASE("a torus stands on a grid, other clusters without switches on a circle") {
+  ClusterFigure figure{{"Hosts", {}}, {"hosts"}, {}, {}, {3, 2}, false, {}};
+  for (int i = 0; i < 6; ++i)
+    figure.elements.push_back({"host" + std::to_string(i), std::to_string(i), 0, i});
+  const auto middles = [](const Parsed& parsed) {
+    std::vector<std::pair<double, double>> out;
+    for (const pugi::xml_node& each : parsed.all("element")) {
+      const pugi::xml_node box = each.child("rect");
+      out.emplace_back(box.attribute("x").as_double() + box.attribute("width").as_double() / 2,
+                       box.attribute("y").as_double() + box.attribute("height").as_double() / 2);
+    }
+    return out;
+  };
+  const auto grid = middles(Parsed(draw(figure)));
+  REQUIRE(grid.size() == 6);
+  // Rank 3 starts the second line of three.
+  CHECK(grid[3].first == doctest::Approx(grid[0].first));
+  CHECK(grid[3].second > grid[0].second);
+  CHECK(grid[2].second == doctest::Approx(grid[0].second));
+  figure.grid = {};
+  figure.circle = true;
+  const auto circle = middles(Parsed(draw(figure)));
+  const auto radius = [&](std::size_t i) {
+    const double x = (circle[0].first + circle[3].first) / 2;
+    const double y = (circle[0].second + circle[3].second) / 2;
+    return std::hypot(circle[i].first - x, circle[i].second - y);
+  };
+  for (std::size_t i = 1; i < 6; ++i) CHECK(radius(i) == doctest::Approx(radius(0)).epsilon(1e-3));
+}
+
+TEST_CASE("a line of many points is drawn by columns of pixels, with its extremes") {
+  CurveFigure figure;
+  figure.heading = {"Many", {}};
+  Curve curve{"saw", {}};
+  for (int i = 0; i < 100'000; ++i)
+    curve.points.push_back(
+        {static_cast<double>(i), i == 50'001 ? 9.0 : static_cast<double>(i % 2)});
+  figure.curves = {curve};
+  const std::string svg = draw(figure);
+  // Four points for each of less than 800 columns, at most 16 bytes each.
+  CHECK(svg.size() < 80'000);
+  const Parsed parsed(svg);
+  const auto highest = [](const Parsed& of) {
+    const std::vector<Point> points = points_of(of.all("curve").at(0));
+    return std::ranges::min(points, {}, &Point::y).y;
+  };
+  figure.curves[0].points = {{0, 0}, {50'001, 9}, {99'999, 1}};
+  CHECK(highest(parsed) == doctest::Approx(highest(Parsed(draw(figure)))));
 }
 
 TEST_CASE("of many gray points of a scatter those behind others are left out, with a note") {

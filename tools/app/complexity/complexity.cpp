@@ -55,10 +55,19 @@ class Measurer {
       for (std::size_t i = 0; i < request_.algorithms.size(); ++i) jobs_.push_back({i, n, {}, {}});
   }
 
+  [[nodiscard]] ClusterRequest cluster_of(int ranks) const {
+    ClusterRequest out = request_.cluster;
+    if (!request_.clusters.empty()) {
+      const auto place = std::ranges::find(request_.ranks, ranks) - request_.ranks.begin();
+      out = request_.clusters.at(static_cast<std::size_t>(place));
+    }
+    out.ranks = ranks;
+    return out;
+  }
+
   [[nodiscard]] Stage stage_of(const Job& job, Bytes size) const {
     StageRequest request;
-    request.cluster = request_.cluster;
-    request.cluster.ranks = job.ranks;
+    request.cluster = cluster_of(job.ranks);
     request.network = request_.network;
     request.spec = request_.algorithms[job.algorithm];
     request.root = request_.root;
@@ -171,9 +180,7 @@ class Measurer {
     };
     const auto largest = std::max_element(jobs_.begin(), jobs_.end(), less);
     if (largest == jobs_.end() || !largest->point) return std::nullopt;
-    ClusterRequest cluster = request_.cluster;
-    cluster.ranks = largest->ranks;
-    return CollectiveSetup(cluster, request_.network, {}).names();
+    return CollectiveSetup(cluster_of(largest->ranks), request_.network, {}).names();
   }
 
   const ComplexityRequest& request_;

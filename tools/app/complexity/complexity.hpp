@@ -17,6 +17,8 @@ namespace lockstep::app {
 struct ComplexityRequest {
   Collective collective = Collective::all_reduce;
   ClusterRequest cluster;  // without a fixed size
+  /// Instead of `cluster`, one for each of `ranks`: of shapes that differ, such as tori.
+  std::vector<ClusterRequest> clusters{};
   NetworkRequest network;
   std::vector<AlgorithmSpec> algorithms;
   std::vector<int> ranks;  // ascending

@@ -101,6 +101,7 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
       .links = busiest_links(reported_step.link_bytes, time, cluster, kLinksShown),
       .link_changes = std::move(prepared.link_changes),
       .nccl = prepared.options.nccl_tuning.stem().string(),
+      .options = prepared.options,
       .confidence = run_confidence(scenario, time),
       .machine_links = std::move(prepared.machine_links),
       .averaging = reported_step.averaging};

@@ -88,7 +88,8 @@ struct TrainingStepResult {
   std::vector<TrainingStepLimit> limits{};
   TrainingStepSuggestions suggestions{};
   ClusterFacts facts{};
-  std::string nccl{};  // version of the tuning used
+  std::string nccl{};           // version of the tuning used
+  SimulationOptions options{};  // of the simulation
   std::optional<Confidence> confidence{};
   std::optional<MachineLinkUse> machine_links{};  // with a machine calibration
   std::optional<AveragingSteps> averaging{};      // with parameter averaging

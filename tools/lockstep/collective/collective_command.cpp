@@ -340,7 +340,10 @@ class CollectiveJob {
     if (data != nullptr &&
         std::ranges::any_of(request_.sizes, [](Bytes size) { return size > Bytes{}; }))
       for (const std::string& kind : collective_figure_kinds())
-        figures.push_back({kind, collective_figure(kind, *data, false, {.prefix = kind})});
+        figures.push_back({kind, [kind, data](bool compact) {
+                             return collective_figure(kind, *data, false,
+                                                      {.prefix = kind, .compact = compact});
+                           }});
     write_file(given_.report, report_page(report, figures));
   }
 

@@ -261,7 +261,10 @@ void write_page(const Options& given, const ComplexityRequest& request,
   std::vector<PageFigure> drawn;
   for (const char* kind : kQuantities) {
     const auto figure = figure_of(quantity_of(kind, request), request, result);
-    if (has_points(figure)) drawn.push_back({kind, figures::draw(figure, {.prefix = kind})});
+    if (has_points(figure))
+      drawn.push_back({kind, [figure, kind](bool compact) {
+                         return figures::draw(figure, {.prefix = kind, .compact = compact});
+                       }});
   }
   write_file(given.page, report_page(report_of(request, result, given.measured), drawn));
 }

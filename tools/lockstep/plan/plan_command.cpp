@@ -189,8 +189,10 @@ void write_page(const Options& given, const PlanResult& result) {
   std::vector<PageFigure> drawn;
   if (given.plan.explain.empty() && !result.rows.empty())
     for (const std::string& kind : plan_figure_kinds())
-      drawn.push_back({kind, plan_figure(kind, result, {.prefix = kind})});
-  write_file(given.page, report_page(report_of(result), drawn));
+      drawn.push_back({kind, [kind, &result](bool compact) {
+                         return plan_figure(kind, result, {.prefix = kind, .compact = compact});
+                       }});
+  write_file(given.page, report_page(report_of(result), drawn, KeptRows::first));
 }
 
 /// Launch flags or the scenario of the best layout.

@@ -62,6 +62,8 @@ code { font: .9em/1.4 ui-monospace, "Liberation Mono", "DejaVu Sans Mono", monos
 .tools { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; margin: .4rem 0; }
 .tools button { font: inherit; font-size: .9rem; padding: .1rem .6rem; background: var(--card); color: var(--text);
   border: 1px solid var(--soft); border-radius: .3rem; cursor: pointer; }
+.over-time input { flex: 1 1 12rem; min-width: 8rem; max-width: 30rem; accent-color: var(--link); }
+.over-time output { font-size: .9rem; font-variant-numeric: tabular-nums; }
 .tools button:hover, .tools button:focus-visible { outline: 2px solid var(--link); }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; padding: 0; margin: .3rem 0; font-size: .85rem; }
 .legend canvas { vertical-align: middle; margin-right: .3rem; border: 1px solid #8a8a8a; }
@@ -181,6 +183,10 @@ std::string html_of(const HtmlPage& page) {
   if (!page.data.empty())
     out += fmt::format("<script type=\"text/plain\" id=\"data\">{}</script>\n", page.data);
   return out + fmt::format("<script>{}</script>\n</body>\n</html>\n", report_script().text);
+}
+
+std::size_t size_of(const HtmlPage& page) {
+  return html_of(page).size() - report_script().text.size();
 }
 
 }  // namespace lockstep::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,5 +42,7 @@ struct HtmlPage {
 };
 
 [[nodiscard]] std::string html_of(const HtmlPage& page);
+/// Bytes of the page without the script that all pages have.
+[[nodiscard]] std::size_t size_of(const HtmlPage& page);
 
 }  // namespace lockstep::cli

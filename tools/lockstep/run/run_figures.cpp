@@ -15,6 +15,8 @@
 #include "tools/figures/step/topology_figure.hpp"
 #include "tools/figures/step/track_figure.hpp"
 #include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/step_figures/link_loads.hpp"
+#include "tools/lockstep/step_figures/step_cluster.hpp"
 #include "tools/lockstep/step_figures/step_topology.hpp"
 #include "tools/lockstep/step_figures/step_tracks.hpp"
 #include "tools/lockstep/step_figures/time_look.hpp"
@@ -269,6 +271,16 @@ std::string links_figure(const TrainingStepResult& result, const FigureStyle& st
   return draw(figure, style);
 }
 
+/// Link by link where there is room, else by kind.
+std::string topology_figure(const TrainingStepResult& result, const FigureStyle& style) {
+  if (const auto figure = cluster_of(result, heading_of("Topology", result)))
+    return draw(*figure, style);
+  figures::TopologyFigure by_kind = topology_of(result, heading_of("Topology", result));
+  by_kind.notes.push_back(
+      fmt::format("By kind of element: single links are drawn up to {} ranks.", kMostLinkRanks));
+  return draw(by_kind, style);
+}
+
 }  // namespace
 
 const std::vector<std::string>& run_figure_kinds() {
@@ -288,7 +300,7 @@ std::string run_figure(const std::string& kind, const TrainingStepResult& result
     return draw(timeline_tracks(result, heading_of("Ranks and streams", result)), style);
   if (kind == "traffic")
     return draw(traffic_tracks(result, heading_of("Communication over time", result)), style);
-  if (kind == "topology") return draw(topology_of(result, heading_of("Topology", result)), style);
+  if (kind == "topology") return topology_figure(result, style);
   throw InternalError("no figure named " + kind);
 }
 

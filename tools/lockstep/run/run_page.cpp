@@ -10,6 +10,7 @@
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/report/html_page.hpp"
 #include "tools/lockstep/report/page_data.hpp"
+#include "tools/lockstep/report/page_figures.hpp"
 #include "tools/lockstep/report/page_script.hpp"
 #include "tools/lockstep/run/headline.hpp"
 #include "tools/lockstep/run/run_figures.hpp"
@@ -35,7 +36,18 @@ class RunReport {
         headline_{headline_of(options, result)},
         tables_{tables_of_run(options, result, variants)} {}
 
-  [[nodiscard]] std::string html() const {
+  /// Figures are thinned where they would leave no room for the timeline.
+  [[nodiscard]] std::string html() {
+    HtmlPage page = without_data();
+    while (budget_ < size_of(page) + kLeastData && figures_.thin()) page = without_data();
+    const std::size_t used = size_of(page);
+    const std::size_t left = budget_ > used + kLeastData ? budget_ - used : kLeastData;
+    page.data = packed(step_data(result_, left));
+    return html_of(page);
+  }
+
+ private:
+  [[nodiscard]] HtmlPage without_data() {
     HtmlPage page;
     const Scenario& scenario = result_.scenario;
     page.title = fmt::format("{} on {} x {}", scenario.model.name, scenario.parallel.ranks(),
@@ -56,13 +68,9 @@ class RunReport {
     page.closing = {
         "Reproduce: " + command({}),
         fmt::format("lockstep {}, fingerprint {}", kVersion, fingerprint_of_run(result_))};
-    const std::size_t used = html_of(page).size() - report_script().text.size();
-    const std::size_t left = budget_ > used + kLeastData ? budget_ - used : kLeastData;
-    page.data = packed(step_data(result_, left));
-    return html_of(page);
+    return page;
   }
 
- private:
   static void add(HtmlPage& page, std::string id, std::string heading, std::string html) {
     if (!html.empty())
       page.sections.push_back({std::move(id), std::move(heading), std::move(html)});
@@ -134,8 +142,10 @@ class RunReport {
     return html_of(out);
   }
 
-  [[nodiscard]] std::string figure(const std::string& kind) const {
-    return html_figure(run_figure(kind, result_, {.prefix = kind}), kind + " of the step");
+  [[nodiscard]] std::string figure(const std::string& kind) {
+    return figures_.html(kind, kind, kind + " of the step", [&](bool compact) {
+      return run_figure(kind, result_, {.prefix = kind, .compact = compact});
+    });
   }
 
   [[nodiscard]] std::string configuration() const {
@@ -166,6 +176,7 @@ class RunReport {
   }
 
   std::size_t budget_;
+  PageFigures figures_{};
   const RunOptions& options_;
   const TrainingStepResult& result_;
   std::vector<HeadlineEntry> headline_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -16,7 +17,8 @@
 #include "sim/trace/critical_path.hpp"
 #include "sim/trace/peers.hpp"
 #include "tools/lockstep/report/page_data.hpp"
-#include "tools/lockstep/step_data/rank_links.hpp"
+#include "tools/lockstep/step_data/step_routes.hpp"
+#include "tools/lockstep/step_figures/link_loads.hpp"
 #include "tools/lockstep/step_figures/step_tracks.hpp"
 #include "tools/lockstep/step_figures/time_look.hpp"
 
@@ -26,6 +28,9 @@ namespace {
 
 constexpr std::size_t kMostMemoryPoints = 2000;
 constexpr std::size_t kMostRanks = 256;
+/// Parts of the step in which loads of links are given.
+constexpr std::size_t kMostDivisions = 200;
+constexpr std::size_t kLeastDivisions = 25;
 
 using Numbers = std::vector<std::int64_t>;
 
@@ -96,12 +101,13 @@ class StepData {
         timeline_{result.step.timeline},
         peers_{timeline_},
         operations_{peers_},
-        links_{result.scenario.cluster.cluster},
+        routes_{result},
         budget_{budget} {}
 
   [[nodiscard]] std::string json() {
     std::string memory = memory_json();
-    std::size_t used = packed_size(memory) + 4096;
+    choose_loads();
+    std::size_t used = packed_size(memory) + packed_size(loads_) + 4096;
     const std::vector<std::size_t> order = ranks_to_show(result_);
     for (const std::size_t rank : order) {
       if (shown_.size() >= kMostRanks || !add_rank(rank, used)) break;
@@ -116,17 +122,60 @@ class StepData {
   [[nodiscard]] std::string text(const std::string& memory, std::size_t ranks) {
     std::string path = path_json();
     return fmt::format(
-        R"({{"schema":"lockstep.step_data/1","end":{},"note":{},"streams":{},"looks":{},)"
-        R"("operations":{},"roles":{},"ranks":{},"links":{},"path":{},"memory":{}}})",
+        R"({{"schema":"lockstep.step_data/2","end":{},"note":{},"streams":{},"looks":{},)"
+        R"("operations":{},"roles":{},"ranks":{},"routes":{},"links":{},"loads":{},"path":{},)"
+        R"("memory":{}}})",
         timeline_.end.ps(), json_string(note(ranks)), strings(timeline_.program->streams),
         operations_.looks(), operations_.json(), joined(roles_json_), joined(ranks_json_),
-        links_.json(), path, memory);
+        routes_.json(), links_json(), loads_, path, memory);
+  }
+
+  [[nodiscard]] std::string links_json() const {
+    std::set<LinkId> links = routes_.links();
+    links.insert(loaded_.begin(), loaded_.end());
+    return link_table(result_.scenario.cluster.cluster, links);
+  }
+
+  /// Loads of links over time, in as many parts of the step as a quarter of the room holds.
+  void choose_loads() {
+    for (std::size_t divisions = kMostDivisions; divisions >= kLeastDivisions; divisions /= 2) {
+      const StepLinkLoads loads = link_loads(result_, divisions);
+      if (loads.links.empty()) return;
+      std::string text = loads_json(loads, divisions);
+      if (packed_size(text) > budget_ / 4) continue;
+      loads_ = std::move(text);
+      for (const LinkLoad& each : loads.links) loaded_.insert(each.link);
+      divisions_ = divisions;
+      return;
+    }
+  }
+
+  /// A letter for each part of the step: 0 to z for none to all of the bandwidth.
+  static std::string loads_json(const StepLinkLoads& loads, std::size_t divisions) {
+    constexpr std::string_view kLetters =
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    std::vector<std::string> use;
+    Numbers links;
+    for (const LinkLoad& each : loads.links) {
+      std::string letters;
+      for (const double share : each.use) {
+        const double level = std::ceil(
+            std::clamp(share, 0.0, 1.0) * static_cast<double>(kLetters.size() - 1) - 1e-6);
+        letters += kLetters[static_cast<std::size_t>(std::max(0.0, level))];
+      }
+      use.push_back(json_string(letters));
+      links.push_back(each.link);
+    }
+    return fmt::format(R"({{"divisions":{},"by_transfer":{},"link":{},"use":{}}})", divisions,
+                       loads.by_transfer, text_of(links), joined(use));
   }
 
   /// The rank shown last; the path and the names count, too, and are known only with all ranks.
   void drop_last() {
     place_.erase(shown_.back());
     shown_.pop_back();
+    routes_.shorten(routes_before_.back());
+    routes_before_.pop_back();
     ranks_json_.pop_back();
   }
 
@@ -142,9 +191,12 @@ class StepData {
     if (!roles_.contains(rank.role) && shown_.empty()) choose_shortest(index, used);
     std::string role_text;
     if (!roles_.contains(rank.role)) role_text = role_json(rank.role);
+    const std::size_t routes = routes_.count();
     const std::string text = rank_json(index);
-    const std::size_t size = packed_size(role_text) + packed_size(text);
+    const std::size_t size =
+        packed_size(role_text) + packed_size(text) + packed_size(routes_.json(routes));
     if (!shown_.empty() && used + size > budget_) {
+      routes_.shorten(routes);
       if (!role_text.empty()) kept_.erase(rank.role);
       return false;
     }
@@ -155,6 +207,7 @@ class StepData {
     }
     place_.emplace(index, shown_.size());
     shown_.push_back(index);
+    routes_before_.push_back(routes);
     ranks_json_.push_back(with_role(text, roles_.at(rank.role)));
     return true;
   }
@@ -233,7 +286,7 @@ class StepData {
       gap.push_back(interval.start.ps() - end);
       time.push_back((interval.end - interval.start).ps());
       end = interval.end.ps();
-      route.push_back(links_.route_of(timeline_, index, *program.operations[i].operation));
+      route.push_back(routes_.route_of(rank.rank, program, program.operations[i]));
     }
     return fmt::format(R"("rank":{},"host":{},"gap":{},"time":{},"route":{})", rank.rank,
                        rank.rank >= timeline_.program->mesh.ranks(), text_of(gap), text_of(time),
@@ -305,6 +358,9 @@ class StepData {
     if (shortest_ > Duration{})
       out += fmt::format("{}Operations below {} are left out.", out.empty() ? "" : " ",
                          to_string(shortest_));
+    if (divisions_ > 0 && divisions_ < kMostDivisions)
+      out += fmt::format("{}Loads of links are those of {} parts of the step.",
+                         out.empty() ? "" : " ", divisions_);
     return out;
   }
 
@@ -312,7 +368,10 @@ class StepData {
   const TrainingStepTimeline& timeline_;
   Peers peers_;
   Operations operations_;
-  RankLinks links_;
+  StepRoutes routes_;
+  std::string loads_ = R"({"divisions":0,"by_transfer":false,"link":[],"use":[]})";
+  std::set<LinkId> loaded_{};  // links in loads_
+  std::size_t divisions_ = 0;  // of the step in loads_
   std::size_t budget_;
   Duration shortest_{};
   std::optional<std::vector<PathSegment>> path_{};
@@ -320,6 +379,7 @@ class StepData {
   std::map<std::size_t, std::size_t> roles_{};                // place in roles_json_
   std::map<std::size_t, std::size_t> place_{};                // of a rank in ranks_json_
   std::vector<std::size_t> shown_{};
+  std::vector<std::size_t> routes_before_{};  // of each rank shown: those of earlier ranks
   std::vector<std::string> roles_json_{};
   std::vector<std::string> ranks_json_{};
 };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/trace/peers.hpp"
+#include "tools/lockstep/step_figures/link_loads.hpp"
 #include "tools/lockstep/step_figures/time_look.hpp"
 
 namespace lockstep::cli {
@@ -132,41 +133,58 @@ void add_rows(const Peers& peers, std::size_t index, Parts& parts, std::vector<T
          fmt::format("in use for {:.1f} % of the step", 100 * amounts.mean()), amounts.slices()});
 }
 
-TrackFigure link_tracks(const TrainingStepResult& result, TrackFigure out) {
-  struct Load {
-    const LinkSeries* series;
-    Divided amounts;
-    double mean;
+/// Slices of one part: the share of a link in use.
+std::vector<TrackSlice> slices_of(const std::vector<double>& use) {
+  Divided amounts(1, 1);
+  const double width = 1.0 / kDivisions;
+  for (std::size_t i = 0; i < use.size(); ++i)
+    amounts.add(width * static_cast<double>(i), width * static_cast<double>(i + 1), 0, use[i]);
+  return amounts.slices();
+}
+
+/// The mean of all links of a kind that carry any traffic, in order of kind.
+void add_kinds(const Cluster& cluster, const StepLinkLoads& loads, std::vector<TrackRow>& rows) {
+  struct Kind {
+    std::vector<double> use;
+    double mean = 0;
+    std::size_t links = 0;
   };
+  std::map<std::string, Kind> kinds;
+  for (const LinkLoad& load : loads.links) {
+    Kind& kind = kinds[kind_of_link(cluster, load.link)];
+    kind.use.resize(load.use.size(), 0);
+    for (std::size_t i = 0; i < load.use.size(); ++i) kind.use[i] += load.use[i];
+    kind.mean += load.mean;
+    ++kind.links;
+  }
+  for (auto& [name, kind] : kinds) {
+    for (double& use : kind.use) use /= static_cast<double>(kind.links);
+    rows.push_back({fmt::format("all {}", name),
+                    fmt::format("mean of {} links, busy for {:.1f} % of the step", kind.links,
+                                100 * kind.mean / static_cast<double>(kind.links)),
+                    slices_of(kind.use)});
+  }
+}
+
+TrackFigure link_tracks(const TrainingStepResult& result, const StepLinkLoads& loads,
+                        TrackFigure out) {
   const Cluster& cluster = result.scenario.cluster.cluster;
-  std::map<std::string, double> capacities;
-  for (std::size_t i = 0; i < cluster.link_count(); ++i) {
-    const auto id = static_cast<LinkId>(i);
-    capacities[cluster.link_name(id)] = cluster.link(id).figures.carried().bytes_per_second();
-  }
-  std::vector<Load> loads;
-  for (const LinkSeries& series : result.step.links) {
-    const auto capacity = capacities.find(series.name);
-    if (capacity == capacities.end()) continue;
-    Divided amounts(out.end, 1);
-    for (std::size_t i = 0; i < series.points.size(); ++i) {
-      const double until =
-          i + 1 < series.points.size() ? seconds(series.points[i + 1].at) : out.end;
-      if (series.points[i].bytes_per_second > 0)
-        amounts.add(seconds(series.points[i].at), until, 0,
-                    series.points[i].bytes_per_second / capacity->second);
-    }
-    const double mean = amounts.mean();
-    loads.push_back({&series, std::move(amounts), mean});
-  }
-  std::ranges::stable_sort(loads, std::ranges::greater{}, &Load::mean);
   out.parts = {{"share of the bandwidth in use", "#1f5fa8", figures::Pattern::plain}};
-  for (std::size_t i = 0; i < std::min(kMostLinks, loads.size()); ++i)
-    out.rows.push_back({loads[i].series->name,
-                        fmt::format("busy for {:.1f} % of the step", 100 * loads[i].mean),
-                        loads[i].amounts.slices()});
-  out.notes.push_back(fmt::format("The {} links with the most traffic of {} that carry any.",
-                                  out.rows.size(), loads.size()));
+  add_kinds(cluster, loads, out.rows);
+  std::vector<const LinkLoad*> busiest;
+  for (const LinkLoad& load : loads.links) busiest.push_back(&load);
+  std::ranges::stable_sort(busiest, std::ranges::greater{}, &LinkLoad::mean);
+  busiest.resize(std::min(kMostLinks, busiest.size()));
+  for (const LinkLoad* const load : busiest)
+    out.rows.push_back({cluster.link_name(load->link),
+                        fmt::format("busy for {:.1f} % of the step", 100 * load->mean),
+                        slices_of(load->use)});
+  out.notes.push_back(
+      fmt::format("The means of all links of a kind, then the {} links with the most traffic of {} "
+                  "that carry any.",
+                  busiest.size(), loads.links.size()));
+  if (!loads.by_transfer)
+    out.notes.emplace_back("The rates of a communication are averaged over its time.");
   return out;
 }
 
@@ -196,8 +214,8 @@ TrackFigure group_tracks(const TrainingStepResult& result, TrackFigure out) {
       fmt::format("Of {}: how much of the time a message of each group is in transfer.",
                   name_of_rank(timeline, index)));
   if (!out.rows.empty())
-    out.notes.push_back(fmt::format("Loads of single links over time are recorded up to {} ranks.",
-                                    app::kFewRanks));
+    out.notes.push_back(
+        fmt::format("Loads of single links over time are shown up to {} ranks.", kMostLinkRanks));
   return out;
 }
 
@@ -235,8 +253,9 @@ TrackFigure timeline_tracks(const TrainingStepResult& result, figures::Heading h
 
 TrackFigure traffic_tracks(const TrainingStepResult& result, figures::Heading heading) {
   TrackFigure out{std::move(heading), {}, {}, kDivisions, seconds(result.step.timeline.end), {}};
-  return result.step.links.empty() ? group_tracks(result, std::move(out))
-                                   : link_tracks(result, std::move(out));
+  const StepLinkLoads loads = link_loads(result, kDivisions);
+  return loads.links.empty() ? group_tracks(result, std::move(out))
+                             : link_tracks(result, loads, std::move(out));
 }
 
 }  // namespace lockstep::cli

@@ -17,8 +17,8 @@ namespace lockstep::cli {
 [[nodiscard]] figures::TrackFigure timeline_tracks(const TrainingStepResult& result,
                                                    figures::Heading heading);
 
-/// Loads of the busiest links over time where they were recorded, else how much of the time each
-/// group transfers on the rank that determines the step.
+/// Loads over time of all links of a kind and of the busiest links; of more than kMostLinkRanks
+/// ranks how much of the time each group transfers on the rank that determines the step.
 [[nodiscard]] figures::TrackFigure traffic_tracks(const TrainingStepResult& result,
                                                   figures::Heading heading);
 

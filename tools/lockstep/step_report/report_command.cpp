@@ -57,22 +57,24 @@ void write_page(const std::string& file, const std::string& page) {
   print(fmt::format("{}: a page of {} KB, for any browser\n", file, (page.size() + 999) / 1000));
 }
 
+std::size_t budget_of(const Options& given) {
+  return given.data.empty() ? kPageBudget
+                            : static_cast<std::size_t>(size_option("--data", given.data).count());
+}
+
 void report_one(const Options& given) {
   const Simulated step =
       simulated(given.steps.first_step(), given.suggestions.value_or(kSuggestions));
   const auto variants = run_variants(step.options.step, step.result.scenario);
-  const std::size_t budget =
-      given.data.empty() ? kPageBudget
-                         : static_cast<std::size_t>(size_option("--data", given.data).count());
-  write_page(given.output, run_page(step.options, step.result, variants, budget));
+  write_page(given.output, run_page(step.options, step.result, variants, budget_of(given)));
 }
 
 void report_two(const Options& given) {
   if (given.suggestions) throw UsageError("--suggest: a report of two steps has no suggestions");
-  if (!given.data.empty()) throw UsageError("--data: a report of two steps has no timeline");
   const Simulated a = simulated(given.steps.first_step(), 0);
   const Simulated b = simulated(given.steps.second_step(), 0);
-  write_page(given.output, two_steps_page({a.options, a.result}, {b.options, b.result}));
+  write_page(given.output,
+             two_steps_page({a.options, a.result}, {b.options, b.result}, budget_of(given)));
 }
 
 }  // namespace
@@ -93,8 +95,8 @@ void add_report(const Command& app) {
       "(default: 6)");
   command
       ->add_option("--data", given->data,
-                   "Size of the page without its script; the timeline is thinned to keep it, with "
-                   "a note (default: 700 KB)")
+                   "Size of the page without its script; the timeline and figures are thinned to "
+                   "keep it, with notes (default: 700 KB)")
       ->type_name("SIZE");
   command->footer(
       "The page needs no network, reads without its script, and prints on paper; ? shows its "

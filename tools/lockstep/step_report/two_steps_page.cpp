@@ -12,6 +12,7 @@
 #include "tools/app/compare/scenario_changes.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/report/html_page.hpp"
+#include "tools/lockstep/report/page_figures.hpp"
 #include "tools/lockstep/run/headline.hpp"
 #include "tools/lockstep/run/run_figures.hpp"
 #include "tools/lockstep/run/run_json.hpp"
@@ -84,7 +85,14 @@ class TwoSteps {
  public:
   TwoSteps(const ReportedStep& a, const ReportedStep& b) : a_{a}, b_{b} {}
 
-  [[nodiscard]] std::string html() const {
+  [[nodiscard]] std::string html(std::size_t budget) {
+    HtmlPage out = page();
+    while (size_of(out) > budget && figures_.thin()) out = page();
+    return html_of(out);
+  }
+
+ private:
+  [[nodiscard]] HtmlPage page() {
     HtmlPage page;
     page.title = fmt::format("{} and {}", name_of(a_), name_of(b_));
     const double change = seconds(b_) / seconds(a_) - 1;
@@ -100,10 +108,9 @@ class TwoSteps {
     page.closing = {"Reproduce A: " + command_of(a_), "Reproduce B: " + command_of(b_),
                     fmt::format("lockstep {}, fingerprints {} and {}", kVersion,
                                 fingerprint_of_run(a_.result), fingerprint_of_run(b_.result))};
-    return html_of(page);
+    return page;
   }
 
- private:
   static Duration step_of(const ReportedStep& of) {
     return of.result.step.timeline.end.since_start();
   }
@@ -208,24 +215,30 @@ class TwoSteps {
     return html_of(table);
   }
 
-  [[nodiscard]] std::string figure(const std::string& kind) const {
+  [[nodiscard]] std::string figure(const std::string& kind) {
     std::string out = "<div class=\"pair\">\n";
-    for (const auto& [name, step] : {std::pair{"A", &a_}, std::pair{"B", &b_}})
-      out += fmt::format("<div>\n<h3>{}</h3>\n", name) +
-             html_figure(run_figure(kind, step->result, {.prefix = kind + name}),
-                         fmt::format("{} of step {}", kind, name)) +
-             "</div>\n";
+    for (const auto& [name, step] : {std::pair{"A", &a_}, std::pair{"B", &b_}}) {
+      const TrainingStepResult& result = step->result;
+      out +=
+          fmt::format("<div>\n<h3>{}</h3>\n", name) +
+          figures_.html(kind + name, kind, fmt::format("{} of step {}", kind, name),
+                        [&, prefix = kind + name](bool compact) {
+                          return run_figure(kind, result, {.prefix = prefix, .compact = compact});
+                        }) +
+          "</div>\n";
+    }
     return out + "</div>\n";
   }
 
   const ReportedStep& a_;
   const ReportedStep& b_;
+  PageFigures figures_{};
 };
 
 }  // namespace
 
-std::string two_steps_page(const ReportedStep& a, const ReportedStep& b) {
-  return TwoSteps{a, b}.html();
+std::string two_steps_page(const ReportedStep& a, const ReportedStep& b, std::size_t budget) {
+  return TwoSteps{a, b}.html(budget);
 }
 
 }  // namespace lockstep::cli

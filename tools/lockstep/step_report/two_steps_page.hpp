@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
+#include "tools/lockstep/report/page_data.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 
 namespace lockstep::cli {
@@ -12,7 +14,9 @@ struct ReportedStep {
 };
 
 /// Two training steps next to each other: headlines, keys that differ, time by class of the rank
-/// that determines each step, operations by name, figures.
-[[nodiscard]] std::string two_steps_page(const ReportedStep& a, const ReportedStep& b);
+/// that determines each step, operations by name, figures. Figures are thinned, with notes, to keep
+/// the page within `budget` bytes without its script.
+[[nodiscard]] std::string two_steps_page(const ReportedStep& a, const ReportedStep& b,
+                                         std::size_t budget = kPageBudget);
 
 }  // namespace lockstep::cli

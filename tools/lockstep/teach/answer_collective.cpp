@@ -23,14 +23,18 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr std::size_t kMostDrawnLinks = 4000;
 
 /// A shipped cluster by name, or the contents of a cluster file.
-ClusterRequest read_cluster_request(ObjectReader& in) {
+ClusterRequest read_cluster(const ValueReader& given) {
   ClusterRequest out;
-  const ValueReader given = in.required("cluster");
   if (given.is_object()) {
     out.document = JsonDocument{"cluster", *given.value()};
   } else {
     out.cluster = given.string();
   }
+  return out;
+}
+
+ClusterRequest read_cluster_request(ObjectReader& in) {
+  ClusterRequest out = read_cluster(in.required("cluster"));
   if (const auto nodes = in.optional_integer("nodes", 1, kMostFilmRanks))
     out.nodes = static_cast<int>(*nodes);
   return out;
@@ -389,7 +393,9 @@ LaterAnswer read_sizes(ObjectReader& in) {
 
 LaterAnswer read_growth(ObjectReader& in) {
   ComplexityRequest request;
-  request.cluster = read_cluster_request(in);
+  in.optional_array(
+      "clusters", [&](const ValueReader& each) { request.clusters.push_back(read_cluster(each)); });
+  if (request.clusters.empty()) request.cluster = read_cluster_request(in);
   request.network = read_network(in);
   request.root = read_root(in);
   request.small = read_size(in, "small_bytes");
@@ -403,6 +409,10 @@ LaterAnswer read_growth(ObjectReader& in) {
   const std::string collective = read_collective(in);
   const std::string algorithms = in.string("algorithms");
   return [=]() mutable {
+    if (!request.clusters.empty() && request.clusters.size() != request.ranks.size())
+      throw RequestError("clusters", "expected one for each of ranks, of which there are " +
+                                         std::to_string(request.ranks.size()) + ", got " +
+                                         std::to_string(request.clusters.size()));
     request.collective = *parse_collective(collective);
     CollectiveRequest named;
     CandidateNames names;

@@ -12,10 +12,19 @@ export interface Operation {
   group: string;
   look: number;
 }
+/// Links that a communication uses: of all its members' messages.
 export interface Route {
-  peer: number;
-  links: string[];
-  kinds: string[];
+  members: number[]; // sender and receiver of a message
+  algorithm: string; // empty: a message
+  links: number[];
+  more: number; // links that are not listed
+}
+/// Loads of links in equal parts of the step.
+export interface Loads {
+  divisions: number;
+  by_transfer: boolean;
+  link: number[];
+  use: string[]; // a letter for each part
 }
 interface PackedRole {
   name: string;
@@ -42,7 +51,9 @@ interface Packed {
   operations: Operation[];
   roles: PackedRole[];
   ranks: PackedRank[];
-  links: Route[];
+  routes: Route[];
+  links: { id: number[]; name: string[]; kind: string[] };
+  loads: Loads;
   path: { rank: number[]; operation: number[] };
   memory: { rank: number; categories: string[]; at: number[]; bytes: number[][] };
 }
@@ -72,7 +83,12 @@ export interface Step {
   ranks: Rank[];
   rows: Row[];
   spans: number;
+  links: Map<number, Link>;
   packed: Packed;
+}
+export interface Link {
+  name: string;
+  kind: string; // "gpu -> nvswitch"
 }
 /// An operation of a rank.
 export interface Place {
@@ -146,7 +162,8 @@ export async function readStep(): Promise<Step | undefined> {
   const rows: Row[] = [];
   for (const rank of ranks) rows.push(...rowsOf(packed, rank, rows.length, onPath[rank.place]!));
   const spans = rows.reduce((sum, row) => sum + row.start.length, 0);
-  return { end: packed.end, note: packed.note, looks: packed.looks, ranks, rows, spans, packed };
+  const links = new Map(packed.links.id.map((id, i) => [id, { name: packed.links.name[i]!, kind: packed.links.kind[i]! }]));
+  return { end: packed.end, note: packed.note, looks: packed.looks, ranks, rows, spans, links, packed };
 }
 
 /// The first index whose value is above `at`.

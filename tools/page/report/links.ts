@@ -1,5 +1,5 @@
 /// What lights up in the figures of the page when an operation is selected.
-import type { Rank, Route } from './data';
+import type { Link, Rank } from './data';
 import { frameAround } from './reader';
 
 const kSvg = 'http://www.w3.org/2000/svg';
@@ -46,17 +46,35 @@ function markStage(rank: Rank): void {
 
 const plain = (kind: string): string => kind.replaceAll('_', ' ');
 
+/// A thick copy of a link's line behind it, black on white.
+function lineAround(line: SVGGElement): void {
+  const path = line.querySelector('path')!;
+  const group = document.createElementNS(kSvg, 'g');
+  group.setAttribute('class', 'marker selected link');
+  const width = Number(path.getAttribute('stroke-width'));
+  for (const [color, more] of [['#ffffff', 5.5], ['#000000', 3.2]] as const) {
+    const copy = path.cloneNode() as SVGPathElement;
+    copy.setAttribute('stroke', color);
+    copy.setAttribute('stroke-width', String(width + more));
+    group.append(copy);
+  }
+  line.before(group);
+}
+
 /// The links of the operation in the topology, in the plots of traffic and in the table of links.
-function markLinks(route: Route | undefined, group: string): void {
+function markLinks(links: Map<number, Link>, group: string): void {
+  const names = new Set([...links.values()].map((each) => each.name));
+  const kinds = new Set([...links.values()].map((each) => plain(each.kind)));
   for (const track of document.querySelectorAll<SVGGElement>('#links ~ figure g.track')) {
     const name = track.querySelector('title')?.textContent?.split(': ')[0];
-    if (name && (name === group || route?.links.includes(name)))
+    const of = name?.startsWith('all ') ? plain(name.slice(4)) : undefined;
+    if (name && (name === group || names.has(name) || (of && kinds.has(of))))
       frameAround(track.ownerSVGElement!, track.getBBox(), 'selected link-row');
   }
-  if (!route) return;
-  const kinds = new Set(route.kinds.map(plain));
   for (const line of document.querySelectorAll<SVGGElement>('[data-link]')) {
-    if (kinds.has(plain(line.dataset.link!))) frameAround(line.ownerSVGElement!, line.getBBox(), 'selected link');
+    const of = line.dataset.link!;
+    if (of.startsWith('#') && links.has(Number(of.slice(1)))) lineAround(line);
+    else if (kinds.has(plain(of))) frameAround(line.ownerSVGElement!, line.getBBox(), 'selected link');
   }
   for (const row of document.querySelectorAll('#links ~ .wide tbody tr')) {
     const name = row.querySelector('th')?.textContent;
@@ -64,12 +82,13 @@ function markLinks(route: Route | undefined, group: string): void {
   }
 }
 
-export function mark(rank: Rank | undefined, start: number, end: number, route: Route | undefined, group: string): void {
+/// `links`: those that the operation uses.
+export function mark(rank: Rank | undefined, start: number, end: number, links: Map<number, Link>, group: string): void {
   clear();
   if (!rank) return;
   markTime(start / 1e12, end / 1e12);
   markStage(rank);
-  markLinks(route, group);
+  markLinks(links, group);
 }
 
 /// Calls `take` with the plot's kind, the stage (-1: none) and the time of a click in a plot over time.

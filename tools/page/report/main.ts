@@ -3,6 +3,7 @@ import { readStep, timeText, type Place, type Rank, type Step } from './data';
 import { fillOf } from './fills';
 import { helpDialog } from './help';
 import { mark, onPlots } from './links';
+import { LinksOverTime } from './over_time';
 import { detailsOf, fill, routeOf } from './panel';
 import { readFigures } from './reader';
 import { Timeline } from './timeline';
@@ -21,12 +22,14 @@ function button(text: string, label: string, act: () => void): HTMLButtonElement
 
 class LiveStep {
   private readonly timeline: Timeline;
+  private readonly overTime: LinksOverTime | undefined;
   private readonly details = document.createElement('dl');
   private onPath = -1; // place in the critical path
   private restored = false; // the view that the address said
 
   constructor(private readonly step: Step, section: HTMLElement) {
     this.timeline = new Timeline(step);
+    this.overTime = LinksOverTime.of(step);
     this.build(section);
     this.timeline.onSelect = (place) => this.selected(place);
     this.timeline.onView = () => this.remember();
@@ -99,7 +102,8 @@ class LiveStep {
     const span = this.timeline.span();
     if (!place || !span) {
       fill(this.details, [['operation', 'none selected: click one, or press n for the first of the critical path']]);
-      mark(undefined, 0, 0, undefined, '');
+      this.overTime?.show(undefined);
+      mark(undefined, 0, 0, new Map(), '');
       this.remember();
       return;
     }
@@ -111,7 +115,10 @@ class LiveStep {
     fill(this.details, detailsOf(this.step, place, span.start, span.end, this.onPath + 1));
     const of = this.step.ranks[place.rank]!;
     const group = this.step.packed.operations[of.role.operation[place.operation]!]!.group;
-    mark(of, span.start, span.end, routeOf(this.step, place), group);
+    const route = routeOf(this.step, place);
+    const links = new Map(route?.links.map((id) => [id, this.step.links.get(id)!]));
+    this.overTime?.show((span.start + span.end) / 2);
+    mark(of, span.start, span.end, links, group);
     this.remember();
   }
 
@@ -202,11 +209,11 @@ function goTo(id: string): void {
 
 async function main(): Promise<void> {
   document.documentElement.classList.add('live');
-  readFigures();
   const help = helpDialog();
   const section = document.getElementById('timeline')?.parentElement;
   const step = section ? await readStep() : undefined;
   const live = step && section ? new LiveStep(step, section) : undefined;
+  readFigures();
   // Of other pages the sections in their order.
   const views = live ? kViews : [...document.querySelectorAll('main section > h2[id]')].map((each) => each.id);
   const hint = document.createElement('p');

@@ -4,7 +4,7 @@ const kSvg = 'http://www.w3.org/2000/svg';
 
 interface Mark {
   element: SVGGElement;
-  text: string;
+  title: Element; // its text may change
 }
 
 function marksOf(svg: SVGSVGElement): Mark[] {
@@ -16,7 +16,7 @@ function marksOf(svg: SVGSVGElement): Mark[] {
     // A group of others that can be read says what they are about, and is no value.
     if (element.querySelector(':scope g > title') || (hasValues && element.classList.contains('curve'))) continue;
     element.dataset.read = '';
-    out.push({ element, text: title.textContent });
+    out.push({ element, title });
   }
   return out;
 }
@@ -75,7 +75,7 @@ class Reader {
     this.svg.querySelectorAll('.marker.reading').forEach((each) => each.remove());
     const mark = this.marks[index]!;
     frameAround(this.svg, mark.element.getBBox(), 'reading');
-    this.line.textContent = mark.text;
+    this.line.textContent = mark.title.textContent;
     this.line.classList.remove('idle');
   }
   private clear(): void {

@@ -80,6 +80,32 @@ export function clusterOptions(links: Links): { options: string; file?: string }
   return { options: '--cluster cluster.json', file: JSON.stringify(request.cluster) };
 }
 
+/** Numbers of ranks at which growth is measured on a topology, and the clusters that have them. */
+export interface Grown {
+  ranks: number[];
+  request: { [key: string]: Json };
+  note: string;
+  commands: (begin: string, end: string) => string[];
+}
+export function growthOf(links: Links): Grown {
+  const all = [2, 4, 8, 16, 32, 64];
+  const text = kTopologies.find((each) => each.value === links.topology)!.text.split(':')[0]!;
+  if (links.topology === 'dgx-h100')
+    return { ranks: all, request: { cluster: 'dgx-h100', ranks: all }, note: 'Measured on DGX H100: up to 8 ranks in one node, then on whole nodes.',
+      commands: (begin, end) => [`${begin} --cluster dgx-h100 --ranks 2..64 ${end}`] };
+  // One cluster for each number of ranks: the shape of a torus and the levels of a tree differ.
+  if (links.topology === 'torus_2d' || links.topology === 'fat_tree') {
+    const ranks = links.topology === 'torus_2d' ? all.slice(1) : all;
+    const clusters = ranks.map((n) => clusterRequest({ ...links, ranks: n }).cluster!);
+    const note = links.topology === 'torus_2d' ? `Measured on tori of ${ranks.map((n) => sides(n).join(' x ')).join(', ')} ranks: 2 ranks are no torus.`
+      : 'Measured on fat trees of 8-port switches: two levels up to 32 ranks, three for 64.';
+    return { ranks, request: { clusters, ranks }, note, commands: () => [] };
+  }
+  const { cluster } = clusterRequest(links);
+  return { ranks: all, request: { cluster: cluster!, ranks: all }, note: `Measured on the topology "${text}" with the chosen links.`,
+    commands: (begin, end) => [JSON.stringify(cluster!), `${begin} --cluster cluster.json --ranks 2..64 ${end}`] };
+}
+
 /** Controls of the cluster; `changed` gets what is new, as values of the address. */
 export function linkControls(links: Links, changed: (values: Values) => void, most = 64): HTMLElement {
   const fixed = links.topology === 'dgx-h100';

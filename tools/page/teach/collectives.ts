@@ -1,5 +1,5 @@
 // Collectives: films side by side on one clock, times over sizes, growth over ranks.
-import { clusterOptions, clusterRequest, linkControls, linksOf, ranksOf } from './clusters';
+import { growthOf, clusterOptions, clusterRequest, linkControls, linksOf, ranksOf } from './clusters';
 import { curves } from './curves';
 import { details, h, labelled, put, range, select, table } from './dom';
 import { ask, askCommand, type Json } from './engine';
@@ -143,12 +143,12 @@ export async function growthFigure(values: Values, changed: (values: Values) => 
   const links = linksOf(values);
   const chosen = chosenOf(values, known);
   const quantity = oneOf(values, 'growth', Object.keys(kQuantities), 'rounds');
-  const { cluster } = clusterRequest(links.topology === 'star' || links.topology === 'ring' || links.topology === 'full_mesh' ? links : { ...links, topology: 'star' });
-  const request = { do: 'growth', collective: chosen.collective, algorithms: chosen.algorithms.join(','), cluster: cluster!, root: 0, small_bytes: 8, large_bytes: 2 ** chosen.size, ranks: [2, 4, 8, 16, 32, 64] };
+  const grown = growthOf(links);
+  const request = { do: 'growth', collective: chosen.collective, algorithms: chosen.algorithms.join(','), ...grown.request, root: 0, small_bytes: 8, large_bytes: 2 ** chosen.size };
   try {
     const got = await ask<Growth>(request);
     const { title, text, of, growth } = kQuantities[quantity]!;
-    const x = request.ranks;
+    const x = grown.ranks;
     const value = (n: number) => (text === seconds ? time(n) : text === bytes ? size(n) : count(n));
     return h('div', {},
       labelled('Quantity', select('growth', Object.entries(kQuantities).map(([key, each]) => ({ value: key, text: each.title })), quantity, (chosenQuantity) => changed({ growth: chosenQuantity }))),
@@ -159,7 +159,8 @@ export async function growthFigure(values: Values, changed: (values: Values) => 
       table('Growth classes, fitted to these measurements', [{ head: 'algorithm' }, { head: title }, { head: 'as N^' , number: true }, { head: 'asymptotic time' }],
         got.algorithms.map((each) => { const g = growth(each); return [each.algorithm, g?.class ?? 'too few points', g ? { text: g.exponent.toFixed(2), value: String(g.exponent) } : '-', each.asymptotic_time ?? '-']; })),
       ...got.left_out.map((each) => h('p', { class: 'note' }, `${each.algorithm}: ${each.all ? 'not measured' : `not at every number of ranks, first at ${each.first}`}: ${each.message}`)),
-      details('The same on the command line', h('pre', {}, `lockstep complexity ${chosen.collective} --algorithms ${chosen.algorithms.join(',')} --ranks 2..64 --size-large ${2 ** chosen.size} --measured`), h('pre', {}, askCommand(request))));
+      h('p', { class: 'note measured-on' }, grown.note),
+      details('The same on the command line', ...grown.commands(`lockstep complexity ${chosen.collective} --algorithms ${chosen.algorithms.join(',')}`, `--size-large ${2 ** chosen.size} --measured`).map((each) => h('pre', {}, each)), h('pre', {}, askCommand(request))));
   } catch (error) {
     return message(error);
   }

@@ -24,6 +24,11 @@ export interface CurveChart {
 
 const kDashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 2], [12, 6], [1, 2], [6, 2, 1, 2]];
 
+/** Pixels that grow with the text of the page, which large screens enlarge. */
+function px(n: number): number {
+  return Math.round((n * parseFloat(getComputedStyle(document.documentElement).fontSize)) / 16);
+}
+
 function css(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
@@ -47,7 +52,7 @@ function marksOf(chart: CurveChart): uPlot.Plugin {
         ctx.save();
         ctx.strokeStyle = css('--muted');
         ctx.fillStyle = css('--text');
-        ctx.font = `${12 * devicePixelRatio}px system-ui`;
+        ctx.font = `${px(12) * devicePixelRatio}px system-ui`;
         for (const [i, mark] of (chart.marks ?? []).entries()) {
           const x = plot.valToPos(mark.x, 'x', true);
           ctx.setLineDash([4, 4]);
@@ -55,7 +60,7 @@ function marksOf(chart: CurveChart): uPlot.Plugin {
           ctx.moveTo(x, plot.bbox.top);
           ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
           ctx.stroke();
-          ctx.fillText(mark.text, x + 4, plot.bbox.top + 14 * devicePixelRatio * (i + 1));
+          ctx.fillText(mark.text, x + 4, plot.bbox.top + px(14) * devicePixelRatio * (i + 1));
         }
         ctx.restore();
       },
@@ -66,14 +71,14 @@ function marksOf(chart: CurveChart): uPlot.Plugin {
 export function curves(chart: CurveChart): HTMLElement {
   const holder = h('div', { class: 'plot', role: 'img', 'aria-label': `${chart.title}; the table below has the numbers` });
   const axis = (text: (n: number) => string, label: string, size: number): uPlot.Axis => ({
-    stroke: css('--text'), grid: { stroke: css('--line'), width: 1 }, ticks: { stroke: css('--line') }, label, size,
-    labelSize: 22, font: '12px system-ui', labelFont: '13px system-ui',
+    stroke: css('--text'), grid: { stroke: css('--line'), width: 1 }, ticks: { stroke: css('--line') }, label, size: px(size),
+    labelSize: px(22), font: `${px(12)}px system-ui`, labelFont: `${px(13)}px system-ui`, space: px(label === chart.across ? 60 : 34),
     values: (_, ticks) => ticks.map((n) => (n === null ? '' : text(n))),
   });
   const draw = () => {
     const width = Math.max(280, holder.clientWidth);
     const options: uPlot.Options = {
-      width, height: Math.min(460, Math.max(260, width * 0.5)),
+      width, height: Math.min(px(460), Math.max(260, width * 0.5)),
       scales: { x: { time: false, distr: chart.logX ? 3 : 1, log: 2 }, y: { distr: chart.logY ? 3 : 1, log: 10 } },
       axes: [axis(chart.xText, chart.across, 46), axis(chart.yText, chart.along, 84)],
       series: [{ label: chart.across, value: (_, n) => (n === null ? '-' : chart.xText(n)) }, ...seriesOf(chart)],

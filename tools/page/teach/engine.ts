@@ -1,10 +1,11 @@
-// The engine, compiled to WebAssembly. A request and its answer are JSON; `lockstep teach --ask` gives the
-// same answer on the command line.
-import createEngine from 'virtual:engine';
+// The engine, compiled to WebAssembly, in a worker of its own, so that the page answers while it computes. A
+// request and its answer are JSON; `lockstep teach --ask` gives the same answer on the command line.
+import loader from 'virtual:engine';
 
 interface Engine {
   ccall(name: string, result: string, types: string[], values: unknown[]): string;
 }
+type Answer = (request: string) => Promise<string>;
 
 /** The engine of the page: gzip in base64 in an element of its own, since a data: address is slow. */
 async function engineBytes(): Promise<ArrayBuffer> {
@@ -14,9 +15,63 @@ async function engineBytes(): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
-let engine: Promise<Engine> | undefined;
-function start(): Promise<Engine> {
-  engine ??= engineBytes().then((wasmBinary) => createEngine({ wasmBinary })) as Promise<Engine>;
+/** Of the worker: the first message is the engine's binary, every later one a request. */
+const kServe = `
+let engine;
+onmessage = async ({ data }) => {
+  if (data.wasmBinary) {
+    try {
+      engine = await lockstepEngine({ wasmBinary: data.wasmBinary });
+      postMessage({ ready: true });
+    } catch (error) { postMessage({ failed: String(error) }); }
+    return;
+  }
+  try {
+    postMessage({ id: data.id, answer: engine.ccall('lockstep_answer', 'string', ['string'], [data.request]) });
+  } catch (error) { postMessage({ id: data.id, failed: String(error) }); }
+};`;
+
+/** Fails where a page may have no workers, as within some frames. */
+async function inWorker(wasmBinary: ArrayBuffer): Promise<Answer> {
+  const address = URL.createObjectURL(new Blob([loader, kServe], { type: 'text/javascript' }));
+  const worker = new Worker(address);
+  await new Promise<void>((ready, fail) => {
+    worker.onmessage = ({ data }) => (data.ready ? ready() : fail(new Error(data.failed)));
+    worker.onerror = () => fail(new Error('no worker'));
+    // A copy: without a worker the page needs it itself.
+    worker.postMessage({ wasmBinary: wasmBinary.slice(0) });
+  });
+  URL.revokeObjectURL(address);
+  const waiting = new Map<number, { done: (answer: string) => void; fail: (error: Error) => void }>();
+  let ids = 0;
+  worker.onmessage = ({ data }) => {
+    const of = waiting.get(data.id);
+    waiting.delete(data.id);
+    if (data.failed) of?.fail(new Error(data.failed));
+    else of?.done(data.answer);
+  };
+  return (request) => new Promise((done, fail) => {
+    waiting.set(++ids, { done, fail });
+    worker.postMessage({ id: ids, request });
+  });
+}
+
+async function inPage(wasmBinary: ArrayBuffer): Promise<Answer> {
+  const script = document.createElement('script');
+  script.textContent = `${loader};window.lockstepEngine=lockstepEngine`;
+  document.head.append(script);
+  const create = (window as unknown as { lockstepEngine: (options: object) => Promise<Engine> }).lockstepEngine;
+  const engine = await create({ wasmBinary });
+  return async (request) => {
+    // The page shows that it computes before the computation blocks it.
+    await new Promise((done) => setTimeout(done, 0));
+    return engine.ccall('lockstep_answer', 'string', ['string'], [request]);
+  };
+}
+
+let engine: Promise<Answer> | undefined;
+function start(): Promise<Answer> {
+  engine ??= engineBytes().then((bytes) => inWorker(bytes).catch(() => inPage(bytes)));
   return engine;
 }
 
@@ -29,10 +84,8 @@ export async function ask<T>(request: { [key: string]: Json | undefined }): Prom
   const text = JSON.stringify(request);
   const before = known.get(text);
   if (before !== undefined) return before as T;
-  const running = await start();
-  // The page shows that it computes before the computation blocks it.
-  await new Promise((done) => setTimeout(done, 0));
-  const result = JSON.parse(running.ccall('lockstep_answer', 'string', ['string'], [text])) as { answer?: T; error?: string };
+  const answer = await start();
+  const result = JSON.parse(await answer(text)) as { answer?: T; error?: string };
   if (result.answer === undefined) throw new Error(result.error ?? 'the engine gave no answer');
   if (known.size >= kMostKnown) known.clear();
   known.set(text, result.answer);

@@ -2,7 +2,7 @@
 import { curves } from './curves';
 import { h, labelled, put, range, s, select } from './dom';
 import { oneOf, wholeNumber, type Values } from './state';
-import { commandsOf, simulate, stepFigure, stepTable, type Variant } from './steps';
+import { bars, commandsOf, simulate, stepFigure, stepTable, type Show, type Variant } from './steps';
 import { seconds, time } from './units';
 
 type Changed = (values: Values) => void;
@@ -11,12 +11,27 @@ export interface Topic {
   title: string;
   text: string;
   controls: (values: Values, changed: Changed) => HTMLElement | null;
-  figure: (values: Values) => Promise<HTMLElement>;
+  figure: (values: Values, show: Show) => Promise<HTMLElement>;
 }
 
 const kModels = ['gpt3-1.3b', 'gpt3-6.7b', 'megatron-7.5b', 'llama2-13b'];
 
 // ---- ZeRO.
+
+/** Bytes per parameter that a rank holds of the model states, by the closed form. */
+function zeroFormula(ranks: number): HTMLElement {
+  const rows = [0, 1, 2, 3].map((stage) => {
+    const parts = [
+      { name: 'weights', amount: stage >= 3 ? 2 / ranks : 2 },
+      { name: 'gradients', amount: stage >= 2 ? 2 / ranks : 2 },
+      { name: 'optimizer states', amount: stage >= 1 ? 12 / ranks : 12 },
+    ];
+    return { name: `ZeRO-${stage}`, parts, total: parts.reduce((sum, each) => sum + each.amount, 0) };
+  });
+  const figure = bars(`By formula: bytes per parameter on each of ${ranks} ranks`, rows, (n) => `${Number(n.toPrecision(3))} B`);
+  figure.classList.add('by-formula');
+  return figure;
+}
 
 const zero: Topic = {
   key: 'zero', title: 'ZeRO: shards of the model states',
@@ -24,10 +39,13 @@ const zero: Topic = {
   controls: (values, changed) => h('fieldset', { class: 'controls' }, h('legend', {}, 'Training'),
     labelled('Model', select('model', kModels.map((value) => ({ value })), oneOf(values, 'model', kModels, 'megatron-7.5b'), (model) => changed({ model }))),
     range('Nodes of 8 GPUs', 'nodes', { min: 1, max: 8 }, wholeNumber(values, 'nodes', 8, 1, 8), String, (nodes) => changed({ nodes: String(nodes) }))),
-  figure: async (values) => {
+  figure: async (values, show) => {
     const nodes = wholeNumber(values, 'nodes', 8, 1, 8);
+    // At once; the simulation takes longer.
+    const whole = (simulated: HTMLElement | null) => h('div', {}, zeroFormula(8 * nodes), simulated);
     const set = [`model=${oneOf(values, 'model', kModels, 'megatron-7.5b')}`, `cluster.nodes=${nodes}`, `parallel.dp=${8 * nodes}`, `parallel.global_batch=${8 * nodes}`];
-    return stepFigure([0, 1, 2, 3].map((stage) => ({ name: `ZeRO-${stage}`, scenario: `zero-7b5-${stage}`, set })), 'memory');
+    const variants = [0, 1, 2, 3].map((stage) => ({ name: `ZeRO-${stage}`, scenario: `zero-7b5-${stage}`, set }));
+    return whole(await stepFigure(variants, 'memory', (figure, left) => show(whole(figure), left)));
   },
 };
 
@@ -67,15 +85,14 @@ const tensor: Topic = {
   text: 'GeLU is applied element by element, so the columns of A may be on different GPUs; each then holds the rows of B that multiply them. One all-reduce sums the partial results. Grey parts are on the other GPU.',
   controls: (values, changed) => h('fieldset', { class: 'controls' }, h('legend', {}, 'Work'),
     range('Rows of X', 'rows', { min: 6, max: 14 }, wholeNumber(values, 'rows', 11, 6, 14), (n) => String(2 ** n), (n) => changed({ rows: String(n) }))),
-  figure: async (values) => {
+  figure: async (values, show) => {
+    const whole = (simulated: HTMLElement | null) => h('div', {}, h('figure', {}, h('figcaption', {}, 'The matrices as they are cut'), mlpDrawing()), simulated);
     const rows = 2 ** wholeNumber(values, 'rows', 11, 6, 14);
     const batch = [`parallel.micro_batch=${rows}`, `parallel.global_batch=${rows}`];
-    const element = await stepFigure([
+    return whole(await stepFigure([
       { name: '1 GPU', scenario: 'mlp-two-gpus', set: ['cluster.ranks=1', 'parallel.tp=1', ...batch] },
       { name: '2 GPUs, tp 2', scenario: 'mlp-two-gpus', set: batch },
-    ], 'both');
-    element.prepend(h('figure', {}, h('figcaption', {}, 'The matrices as they are cut'), mlpDrawing()));
-    return element;
+    ], 'both', (figure, left) => show(whole(figure), left)));
   },
 };
 
@@ -119,13 +136,13 @@ const sequence: Topic = {
     range('Sequence', 'tokens', { min: 14, max: 17 }, wholeNumber(values, 'tokens', 15, 14, 17), (n) => `${2 ** (n - 10)}k tokens`, (n) => changed({ tokens: String(n) })),
     range('Ranks that share it', 'parts', { min: 1, max: 3 }, wholeNumber(values, 'parts', 3, 1, 3), (n) => String(2 ** n), (n) => changed({ parts: String(n) })),
     range('Round of the drawing', 'round', { min: 0, max: 3 }, wholeNumber(values, 'round', 0, 0, 3), (n) => String(n + 1), (n) => changed({ round: String(n) }))),
-  figure: async (values) => {
+  figure: async (values, show) => {
+    const whole = (simulated: HTMLElement | null) => h('div', {},
+      h('figure', {}, h('figcaption', {}, 'Ring attention on four ranks'), sequenceDrawing('ring', wholeNumber(values, 'round', 0, 0, 3))),
+      h('figure', {}, h('figcaption', {}, 'Ulysses on four ranks: s is a part of the sequence, h a group of heads'), sequenceDrawing('ulysses', 0)), simulated);
     const parts = 2 ** wholeNumber(values, 'parts', 3, 1, 3);
     const set = ['cluster.nodes=1', `parallel.cp=${parts}`, `parallel.dp=${8 / parts}`, `parallel.global_batch=${8 / parts}`, `model.seq=${2 ** wholeNumber(values, 'tokens', 15, 14, 17)}`];
-    const element = await stepFigure([{ name: 'ring attention', scenario: 'sequence-ring', set }, { name: 'Ulysses', scenario: 'sequence-ulysses', set }], 'time');
-    element.prepend(h('figure', {}, h('figcaption', {}, 'Ring attention on four ranks'), sequenceDrawing('ring', wholeNumber(values, 'round', 0, 0, 3))),
-      h('figure', {}, h('figcaption', {}, 'Ulysses on four ranks: s is a part of the sequence, h a group of heads'), sequenceDrawing('ulysses', 0)));
-    return element;
+    return whole(await stepFigure([{ name: 'ring attention', scenario: 'sequence-ring', set }, { name: 'Ulysses', scenario: 'sequence-ulysses', set }], 'time', (figure, left) => show(whole(figure), left)));
   },
 };
 
@@ -158,11 +175,11 @@ export const accumulation: Topic = {
   text: 'Each GPU computes several microbatches and adds their gradients before one all-reduce: the same global batch with less memory for activations, and the communication of one step.',
   controls: (values, changed) => h('fieldset', { class: 'controls' }, h('legend', {}, 'Training of GPT-2 medium on eight V100'),
     range('Sequences per GPU and step', 'batch', { min: 2, max: 5 }, wholeNumber(values, 'batch', 3, 2, 5), (n) => String(2 ** n), (n) => changed({ batch: String(n) }))),
-  figure: (values) => {
+  figure: (values, show) => {
     const each = 2 ** wholeNumber(values, 'batch', 3, 2, 5);
     return stepFigure(kMicro.filter((micro) => micro <= each).map((micro) => ({
       name: `${each / micro} x ${micro} sequence${micro === 1 ? '' : 's'}`, scenario: 'data-parallel-from-scratch', set: [`parallel.micro_batch=${micro}`, `parallel.global_batch=${8 * each}`],
-    })), 'both');
+    })), 'both', show);
   },
 };
 
@@ -171,10 +188,10 @@ export const host: Topic = {
   text: 'Without links between the GPUs, every GPU copies its gradients to the CPU over PCIe and reads the mean back. With an all-reduce the GPUs exchange chunks among themselves.',
   controls: (values, changed) => h('fieldset', { class: 'controls' }, h('legend', {}, 'Training of GPT-2 small'),
     range('GPUs', 'gpus', { min: 1, max: 3 }, wholeNumber(values, 'gpus', 2, 1, 3), (n) => String(2 ** n), (n) => changed({ gpus: String(n) }))),
-  figure: (values) => {
+  figure: (values, show) => {
     const gpus = 2 ** wholeNumber(values, 'gpus', 2, 1, 3);
     const set = [`cluster.ranks=${gpus}`, `parallel.global_batch=${8 * gpus}`];
-    return stepFigure([{ name: 'through the host', scenario: 'host-average', set }, { name: 'all-reduce', scenario: 'host-average', set: [...set, 'parallel.exchange=all_reduce'] }], 'time');
+    return stepFigure([{ name: 'through the host', scenario: 'host-average', set }, { name: 'all-reduce', scenario: 'host-average', set: [...set, 'parallel.exchange=all_reduce'] }], 'time', show);
   },
 };
 
@@ -183,11 +200,11 @@ export const oneDevice: Topic = {
   text: 'A step is a forward pass, a backward pass of about twice the work, and an update. Memory holds weights, gradients and optimizer states, which do not depend on the batch, and activations, which grow with it.',
   controls: (values, changed) => h('fieldset', { class: 'controls' }, h('legend', {}, 'Training of GPT-2 medium on one V100'),
     range('Largest batch', 'batch', { min: 1, max: 4 }, wholeNumber(values, 'batch', 3, 1, 4), (n) => `${2 ** n} sequences`, (n) => changed({ batch: String(n) }))),
-  figure: (values) => {
+  figure: (values, show) => {
     const most = wholeNumber(values, 'batch', 3, 1, 4);
     return stepFigure(Array.from({ length: most + 1 }, (_, i) => 2 ** i).map((batch) => ({
       name: `batch ${batch}`, scenario: 'data-parallel-from-scratch', set: ['cluster.ranks=1', `parallel.micro_batch=${batch}`, `parallel.global_batch=${batch}`],
-    })), 'both');
+    })), 'both', show);
   },
 };
 
@@ -195,15 +212,18 @@ export const averaging: Topic = {
   key: 'averaging', title: 'Average gradients, or parameters now and then',
   text: 'Replicas may also train on their own and average their parameters every few steps: less communication, but no longer the same mathematics as one large batch.',
   controls: () => null,
-  figure: () => stepFigure([
+  figure: (_, show) => stepFigure([
     { name: 'gradients', scenario: 'data-parallel-from-scratch', set: [] },
     { name: 'parameters', scenario: 'data-parallel-from-scratch', set: ['parallel.exchange=parameter_averaging'] },
     { name: 'every 2nd step', scenario: 'data-parallel-from-scratch', set: ['parallel.exchange=parameter_averaging', 'parallel.average_every=2'] },
-  ], 'time'),
+  ], 'time', show),
 };
 
 export const topics: Topic[] = [zero, tensor, sequence, server, accumulation, averaging, host, oneDevice];
 export const topicOf = (key: string): Topic => topics.find((each) => each.key === key) ?? zero;
+
+/** Thrown where a figure's values have changed while it was simulated. */
+class NoLonger extends Error {}
 
 /** Controls and figure of one topic; the figure follows the controls. */
 export function topicFigure(topic: Topic, values: Values, remember: Changed): HTMLElement {
@@ -212,8 +232,20 @@ export function topicFigure(topic: Topic, values: Values, remember: Changed): HT
   let waiting = 0;
   const draw = async () => {
     const mine = ++turn;
-    const made = await topic.figure(values);
-    if (mine === turn) put(figure, made);
+    const wanted = () => {
+      if (mine !== turn) throw new NoLonger();
+    };
+    const show: Show = (now, left) => {
+      wanted();
+      put(figure, h('p', { class: 'busy', role: 'status' }, left > 0 ? `Simulating ${left} step${left === 1 ? '' : 's'} ...` : ''), now);
+    };
+    try {
+      const made = await topic.figure(values, show);
+      wanted();
+      put(figure, made);
+    } catch (error) {
+      if (!(error instanceof NoLonger)) throw error;
+    }
   };
   const controls = topic.controls(values, (next) => {
     Object.assign(values, next);

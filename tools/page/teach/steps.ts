@@ -40,10 +40,14 @@ export function runCommand(variant: Variant): string {
   return ['lockstep run', variant.scenario, ...variant.set.map((each) => `--set ${each.includes(' ') ? `'${each}'` : each}`), '--ignore-memory'].join(' ');
 }
 
-export async function simulate(variants: Variant[]): Promise<{ made: Made[]; problems: HTMLElement[] }> {
+/** Puts a figure on the page before all of its steps are simulated; `left` of them are not. Throws if it is no longer wanted. */
+export type Show = (figure: HTMLElement | null, left: number) => void;
+
+export async function simulate(variants: Variant[], each?: (made: Made[], problems: HTMLElement[]) => void): Promise<{ made: Made[]; problems: HTMLElement[] }> {
   const made: Made[] = [];
   const problems: HTMLElement[] = [];
   for (const variant of variants) {
+    each?.(made, problems);
     try {
       made.push({ variant, step: await ask<Step>(stepRequest(variant)) });
     } catch (error) {
@@ -53,7 +57,7 @@ export async function simulate(variants: Variant[]): Promise<{ made: Made[]; pro
   return { made, problems };
 }
 
-type Part = { name: string; amount: number };
+export type Part = { name: string; amount: number };
 
 function timeParts({ breakdown }: Step): Part[] {
   return [
@@ -68,7 +72,7 @@ function memoryParts(step: Step): Part[] {
 }
 
 /** Stacked bars; each part has its name in it where there is room, a pattern, and a line in the legend. */
-function bars(title: string, rows: { name: string; parts: Part[]; total: number }[], text: (n: number) => string, limit?: number | null): HTMLElement {
+export function bars(title: string, rows: { name: string; parts: Part[]; total: number }[], text: (n: number) => string, limit?: number | null): HTMLElement {
   const names = [...new Set(rows.flatMap((row) => row.parts.map((part) => part.name)))];
   const narrow = innerWidth < 640;
   const left = narrow ? 120 : 190;
@@ -133,12 +137,11 @@ export function commandsOf(variants: Variant[]): HTMLElement {
   return details('The same on the command line', ...variants.flatMap((each) => [h('pre', {}, runCommand(each)), h('pre', {}, askCommand(stepRequest(each)))]));
 }
 
-/** Bars and tables of several steps. */
-export async function stepFigure(variants: Variant[], show: 'time' | 'memory' | 'both'): Promise<HTMLElement> {
-  const { made, problems } = await simulate(variants);
-  if (made.length === 0) return h('div', {}, ...problems);
-  return h('div', { class: 'steps' }, ...problems,
-    show === 'memory' ? null : timeBars(made), show === 'time' ? null : memoryBars(made),
-    stepTable(made), show === 'time' ? details('Communication by group', trafficTable(made)) : memoryTable(made), commandsOf(variants));
+/** Bars and tables of several steps; `show` gets those that are simulated so far. */
+export async function stepFigure(variants: Variant[], kind: 'time' | 'memory' | 'both', show?: Show): Promise<HTMLElement> {
+  const draw = (made: Made[], problems: HTMLElement[]) => (made.length === 0 ? h('div', {}, ...problems) : h('div', { class: 'steps' }, ...problems,
+    kind === 'memory' ? null : timeBars(made), kind === 'time' ? null : memoryBars(made),
+    stepTable(made), kind === 'time' ? details('Communication by group', trafficTable(made)) : memoryTable(made), commandsOf(variants)));
+  const { made, problems } = await simulate(variants, (now, problemsNow) => show?.(now.length > 0 ? draw(now, problemsNow) : null, variants.length - now.length));
+  return draw(made, problems);
 }
-

@@ -1,6 +1,6 @@
 declare module 'virtual:engine' {
-  const createEngine: (options: { wasmBinary: ArrayBuffer }) => Promise<unknown>;
-  export default createEngine;
+  const loader: string; // a script that defines lockstepEngine()
+  export default loader;
 }
 declare module '*.css';
 declare module 'uplot/dist/uPlot.min.css';

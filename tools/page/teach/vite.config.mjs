@@ -7,12 +7,12 @@ import { viteSingleFile } from 'vite-plugin-singlefile';
 const here = fileURLToPath(new URL('.', import.meta.url));
 const loader = fileURLToPath(new URL('../dist/engine.js', import.meta.url));
 
-/** The script that emscripten wrote to load the engine, as a module. */
+/** The script that emscripten wrote to load the engine, as text: of a worker, or of the page. */
 const engine = {
   name: 'engine',
   resolveId: (id) => (id === 'virtual:engine' ? '\0engine' : undefined),
   // Without its last lines, which export it to other kinds of modules.
-  load: (id) => (id === '\0engine' ? `${readFileSync(loader, 'utf8').split("if (typeof exports === 'object'")[0]}\nexport default lockstepEngine;` : undefined),
+  load: (id) => (id === '\0engine' ? `export default ${JSON.stringify(readFileSync(loader, 'utf8').split("if (typeof exports === 'object'")[0])}` : undefined),
 };
 
 export default {

@@ -1,6 +1,7 @@
 #include "tools/lockstep/step_data/step_data.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -8,8 +9,10 @@
 #include <set>
 #include <string>
 
+#include "tests/tools/run_command.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
 #include "tools/lockstep/report/page_data.hpp"
+#include "tools/lockstep/step_figures/link_loads.hpp"
 
 /// The data that the script of a page gets: all of the timeline, or what fits and a note.
 namespace lockstep::cli {
@@ -63,13 +66,74 @@ TEST_CASE("the data of a step has every operation that takes time, at its time")
   }
 }
 
+/// The names of the links of an entry of "routes".
+std::set<std::string> names_of(const Data& data, const Data& route) {
+  std::set<std::string> out;
+  const auto ids = data["links"]["id"].get<std::vector<int>>();
+  for (const int link : route["links"].get<std::vector<int>>()) {
+    const auto at = std::ranges::find(ids, link) - ids.begin();
+    out.insert(data["links"]["name"][static_cast<std::size_t>(at)].get<std::string>());
+  }
+  return out;
+}
+
 TEST_CASE("an operation between stages has the links of its route") {
   const Data data = Data::parse(step_data(pipeline(), kPageBudget));
-  // dgx-a100: from GPU to GPU of a node over its NVSwitch.
-  REQUIRE(data["links"].size() > 0);
-  const Data& route = data["links"][0];
-  CHECK(route["kinds"] == Data{"gpu -> nvswitch", "nvswitch -> gpu"});
-  CHECK(route["links"].size() == 2);
+  // dgx-a100: from GPU to GPU of a node over its NVSwitch; stage 0 sends to stage 1.
+  REQUIRE(data["routes"].size() > 0);
+  const Data& route = data["routes"][0];
+  CHECK(route["members"] == Data{0, 1});
+  CHECK(route["algorithm"] == "");
+  CHECK(names_of(data, route) ==
+        std::set<std::string>{"node0/gpu0 -> node0/nvswitch0", "node0/nvswitch0 -> node0/gpu1"});
+}
+
+TEST_CASE("a collective has the links of all messages of its algorithm") {
+  const TemporaryFile file{R"({"cluster": {"file": "dgx-a100", "ranks": 4},
+    "model": {"name": "mlp", "kind": "mlp", "hidden": 1024, "ffn": 4096},
+    "parallel": {"tp": 4, "micro_batch": 64, "global_batch": 64, "algorithms": {"tp": "ring"}}})"};
+  const auto links = [&](const std::string& algorithm) {
+    TrainingStepRequest request;
+    request.file = file.path();
+    request.overrides = {"parallel.algorithms.tp=" + algorithm};
+    const TrainingStepResult result = run_step(request);
+    const Data data = Data::parse(step_data(result, kPageBudget));
+    REQUIRE(data["routes"].size() == 1);
+    CHECK(data["routes"][0]["members"] == Data{0, 1, 2, 3});
+    CHECK(data["routes"][0]["algorithm"] == algorithm);
+    return names_of(data, data["routes"][0]);
+  };
+  // Every rank sends to and receives from its neighbors over the NVSwitch.
+  std::set<std::string> ring;
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    ring.insert(fmt::format("node0/gpu{} -> node0/nvswitch0", gpu));
+    ring.insert(fmt::format("node0/nvswitch0 -> node0/gpu{}", gpu));
+  }
+  CHECK(links("ring") == ring);
+}
+
+TEST_CASE("loads of links over the step add up to the bytes that they carry") {
+  for (const std::string name :
+       {"pipeline-1f1b", "zero-7b5-3", "parameter-server", "moe-parallel-folding"}) {
+    CAPTURE(name);
+    TrainingStepRequest request;
+    request.file = scenario_file(name);
+    request.ignore_memory = true;
+    const TrainingStepResult result = run_step(request);
+    REQUIRE(result.step.fidelity == Fidelity::all_ranks);
+    const Cluster& cluster = result.scenario.cluster.cluster;
+    const StepLinkLoads loads = link_loads(result, 100);
+    std::map<LinkId, double> bytes;
+    const double end = result.step.timeline.end.since_start().seconds();
+    for (const LinkLoad& each : loads.links)
+      bytes[each.link] =
+          each.mean * end * cluster.link(each.link).figures.carried().bytes_per_second();
+    for (std::size_t i = 0; i < result.step.timeline.link_bytes.size(); ++i) {
+      const auto carried = static_cast<double>(result.step.timeline.link_bytes[i].count());
+      CAPTURE(cluster.link_name(static_cast<LinkId>(i)));
+      CHECK(bytes[static_cast<LinkId>(i)] == doctest::Approx(carried).epsilon(1e-6));
+    }
+  }
 }
 
 TEST_CASE("data over its budget is thinned, and the note says how") {
