@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { findings, folder, json, milliseconds, open, printed, report, run, sizeOf, stop } from './browser.mjs';
+import { findings, firstPaint, folder, json, milliseconds, open, printed, report, run, sizeOf, stop } from './browser.mjs';
 
 const scenario = ['pipeline-1f1b', '--gpu-speed', '0=0.9', '--suggest', '4'];
 const files = {};
@@ -73,6 +73,16 @@ test('the first screen has the step, its interval, MFU, memory, the critical pat
   }
   // One bar of the critical path; its parts add up to the step.
   assert.equal(await page.locator('main > figure').first().locator('g.bar').count(), 1);
+});
+
+test('pages paint within a second, of 1 MB too', async () => {
+  const big = join(folder, 'megabyte.html');
+  run('report', 'llama3-405b-16k-h100', '--suggest', '0', '--data', '1M', '-o', big);
+  assert.ok(sizeOf(big) > 900_000, `${sizeOf(big)}`);
+  for (const file of [big, files.run, files.collective]) {
+    const paint = await firstPaint(file);
+    assert.ok(paint < 1000, `${file}: ${paint} ms`);
+  }
 });
 
 test('the keys walk the critical path, and the selected operation lights its link, stage and memory', async () => {

@@ -83,8 +83,9 @@ dialog kbd { border: 1px solid var(--soft); border-radius: .2rem; padding: 0 .3r
   html { font-size: 22px; }
   body { max-width: 80rem; }
   main > figure svg { width: 75%; }
-  .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1rem; }
-  .pair > div { min-width: 0; }
+  .pair, .figures { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1rem; }
+  .pair > div, .figures > div { min-width: 0; }
+  .figures svg { width: 100%; }
 }
 @page { margin: 12mm; }
 @media print {

@@ -135,8 +135,10 @@ HtmlPage ThinnedPage::page() {
   out.title = title_of(report_);
   out.lead = lead_of(report_);
   for (const PageFigure& figure : drawn_)
-    out.first +=
-        figures_.html(figure.kind, figure.kind, figure.kind + " of the table below", figure.draw);
+    out.first += fmt::format(
+        "<div>\n{}</div>\n",
+        figures_.html(figure.kind, figure.kind, figure.kind + " of the table below", figure.draw));
+  if (!out.first.empty()) out.first = "<div class=\"figures\">\n" + out.first + "</div>\n";
   std::string tables;
   for (std::size_t i = 0; i < sections_; ++i)
     tables += html_of(table_of(report_, report_.sections[i], rows_, kept_));

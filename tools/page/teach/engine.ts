@@ -8,20 +8,22 @@ interface Engine {
 type Answer = (request: string) => Promise<string>;
 
 /** The engine of the page: gzip in base64 in an element of its own, since a data: address is slow. */
-async function engineBytes(): Promise<ArrayBuffer> {
-  const text = document.getElementById('engine')?.textContent?.trim() ?? '';
-  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return new Response(stream).arrayBuffer();
-}
+const packedEngine = (): string => document.getElementById('engine')?.textContent?.trim() ?? '';
 
-/** Of the worker: the first message is the engine's binary, every later one a request. */
+/** The source of a function, which the worker needs as text. */
+const kUnpack = `async (text) => {
+  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
+}`;
+
+/** Of the worker: the first message is the packed engine, every later one a request. */
 const kServe = `
+const unpack = ${kUnpack};
 let engine;
 onmessage = async ({ data }) => {
-  if (data.wasmBinary) {
+  if (data.packed) {
     try {
-      engine = await lockstepEngine({ wasmBinary: data.wasmBinary });
+      engine = await lockstepEngine({ wasmBinary: await unpack(data.packed) });
       postMessage({ ready: true });
     } catch (error) { postMessage({ failed: String(error) }); }
     return;
@@ -32,14 +34,13 @@ onmessage = async ({ data }) => {
 };`;
 
 /** Fails where a page may have no workers, as within some frames. */
-async function inWorker(wasmBinary: ArrayBuffer): Promise<Answer> {
+async function inWorker(): Promise<Answer> {
   const address = URL.createObjectURL(new Blob([loader, kServe], { type: 'text/javascript' }));
   const worker = new Worker(address);
   await new Promise<void>((ready, fail) => {
     worker.onmessage = ({ data }) => (data.ready ? ready() : fail(new Error(data.failed)));
     worker.onerror = () => fail(new Error('no worker'));
-    // A copy: without a worker the page needs it itself.
-    worker.postMessage({ wasmBinary: wasmBinary.slice(0) });
+    worker.postMessage({ packed: packedEngine() });
   });
   URL.revokeObjectURL(address);
   const waiting = new Map<number, { done: (answer: string) => void; fail: (error: Error) => void }>();
@@ -56,12 +57,15 @@ async function inWorker(wasmBinary: ArrayBuffer): Promise<Answer> {
   });
 }
 
-async function inPage(wasmBinary: ArrayBuffer): Promise<Answer> {
+async function inPage(): Promise<Answer> {
   const script = document.createElement('script');
-  script.textContent = `${loader};window.lockstepEngine=lockstepEngine`;
+  script.textContent = `${loader};window.lockstepEngine = lockstepEngine;window.unpackEngine = ${kUnpack}`;
   document.head.append(script);
-  const create = (window as unknown as { lockstepEngine: (options: object) => Promise<Engine> }).lockstepEngine;
-  const engine = await create({ wasmBinary });
+  const { lockstepEngine, unpackEngine } = window as unknown as {
+    lockstepEngine: (options: object) => Promise<Engine>;
+    unpackEngine: (text: string) => Promise<ArrayBuffer>;
+  };
+  const engine = await lockstepEngine({ wasmBinary: await unpackEngine(packedEngine()) });
   return async (request) => {
     // The page shows that it computes before the computation blocks it.
     await new Promise((done) => setTimeout(done, 0));
@@ -71,7 +75,7 @@ async function inPage(wasmBinary: ArrayBuffer): Promise<Answer> {
 
 let engine: Promise<Answer> | undefined;
 function start(): Promise<Answer> {
-  engine ??= engineBytes().then((bytes) => inWorker(bytes).catch(() => inPage(bytes)));
+  engine ??= inWorker().catch(() => inPage());
   return engine;
 }
 
