@@ -216,16 +216,17 @@ class ClusterDrawing {
     const auto across =
         std::clamp<std::size_t>(static_cast<std::size_t>((width_ - 32) / wide), 1, planes);
     width_ = std::max(width_, wide + 32);
+    const double left = (width_ - static_cast<double>(across) * wide) / 2;
     for (std::size_t i = 0; i < figure_.elements.size(); ++i) {
       const std::size_t plane = i / per_plane;
       const std::size_t in_plane = i % per_plane;
-      places_[i] = {16 + static_cast<double>(plane % across) * wide + 36 +
+      places_[i] = {left + static_cast<double>(plane % across) * wide + 46 +
                         static_cast<double>(in_plane % figure_.grid.columns) * kGridStep * 0.8,
-                    top + static_cast<double>(plane / across) * high + 36 +
+                    top + static_cast<double>(plane / across) * high + 26 +
                         static_cast<double>(in_plane / figure_.grid.columns) * kGridStep * 0.8};
       boxes_[i] = 26;
     }
-    return top + std::ceil(static_cast<double>(planes) / static_cast<double>(across)) * high + 34;
+    return top + std::ceil(static_cast<double>(planes) / static_cast<double>(across)) * high;
   }
 
   // Drawing.

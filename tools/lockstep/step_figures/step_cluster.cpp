@@ -105,10 +105,11 @@ class ClusterBuilder {
     }
   }
 
-  /// Within nodes and of hosts a number, in the fabric the name.
-  static std::string label_of(const Vertex& vertex, const std::string& name) {
+  /// Within nodes a number, of ranks that are nodes the rank, in the fabric the name.
+  [[nodiscard]] std::string label_of(const Vertex& vertex, const std::string& name) const {
     if (vertex.node < 0) return name;
-    return std::to_string(vertex.kind == VertexKind::host ? vertex.node : vertex.local);
+    return std::to_string(
+        holds_a_rank(vertex.kind) && cluster_.gpus_per_node() == 1 ? vertex.node : vertex.local);
   }
 
   void add_cable(LinkId id) {
