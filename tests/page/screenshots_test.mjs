@@ -19,7 +19,7 @@ const kCells = 2.8;
 const kColors = 0.001;
 
 const teach = join(folder, 'teach', 'index.html');
-const settled = () => [...document.querySelectorAll('.busy')].every((each) => each.textContent === '') && document.querySelector('main svg, main .plot');
+const settled = () => [...document.querySelectorAll('.busy')].every((each) => each.textContent === '') && [...document.querySelectorAll('main svg, main .plot')].some((each) => each.getClientRects().length > 0);
 const views = {
   'report-step': { file: () => report('run', 'run', 'pipeline-1f1b', '--suggest', '2') },
   'report-topology': { file: () => report('large', 'run', 'zero-7b5-3', '--suggest', '0'), at: '#links' },

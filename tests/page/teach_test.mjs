@@ -19,7 +19,7 @@ async function show(hash, options) {
   return page;
 }
 async function settle(page) {
-  await page.waitForFunction(() => [...document.querySelectorAll('.busy')].every((each) => each.textContent === '') && document.querySelector('main svg, main .plot, main .contents:not([hidden])'), null, { timeout: 60_000 });
+  await page.waitForFunction(() => [...document.querySelectorAll('.busy')].every((each) => each.textContent === '') && [...document.querySelectorAll('main svg, main .plot, #contents')].some((each) => each.getClientRects().length > 0), null, { timeout: 60_000 });
 }
 async function quiet(page, axe = true) {
   if (axe) assert.deepEqual(await findings(page), []);
@@ -97,7 +97,7 @@ test('collectives: keys step, play and end a film, and the address keeps the ins
   assert.equal(await page.textContent('.play'), 'Play');
   const shown = await page.textContent('.clock');
   const again = await show(page.url().slice(page.url().indexOf('#')));
-  await again.waitForFunction(() => document.querySelector('.clock').textContent !== '');
+  await again.waitForFunction(() => document.querySelector('.clock')?.textContent);
   assert.equal(await again.textContent('.clock'), shown);
   await again.context().close();
   await quiet(page, false);
