@@ -42,8 +42,7 @@ Bytes bytes_of(const RoleProgram& role, const RoleOperation& operation) {
 }  // namespace
 
 StepTraffic::StepTraffic(const TrainingStepResult& result)
-    : result_{result},
-      program_{*result.step.timeline.program},
+    : program_{*result.step.timeline.program},
       cluster_{result.scenario.cluster.cluster, result.scenario.cluster.device, result.options},
       network_{cluster_.network(hosts_of(program_) > 0)},
       choice_{cluster_.cluster(), network_,          cluster_.switches(),

@@ -53,7 +53,6 @@ class StepTraffic {
   [[nodiscard]] EndpointId endpoint(int rank) const;
   void add(EndpointId from, EndpointId to, double bytes, std::map<LinkId, double>& links) const;
 
-  const TrainingStepResult& result_;
   const Program& program_;
   SimulatedCluster cluster_;
   const Network& network_;

@@ -220,10 +220,12 @@ class ClusterDrawing {
     for (std::size_t i = 0; i < figure_.elements.size(); ++i) {
       const std::size_t plane = i / per_plane;
       const std::size_t in_plane = i % per_plane;
+      const std::size_t line_of_planes = plane / across;
+      const std::size_t line = in_plane / figure_.grid.columns;
       places_[i] = {left + static_cast<double>(plane % across) * wide + 46 +
                         static_cast<double>(in_plane % figure_.grid.columns) * kGridStep * 0.8,
-                    top + static_cast<double>(plane / across) * high + 26 +
-                        static_cast<double>(in_plane / figure_.grid.columns) * kGridStep * 0.8};
+                    top + static_cast<double>(line_of_planes) * high + 26 +
+                        static_cast<double>(line) * kGridStep * 0.8};
       boxes_[i] = 26;
     }
     return top + std::ceil(static_cast<double>(planes) / static_cast<double>(across)) * high;
