@@ -60,7 +60,10 @@ function marksOf(chart: CurveChart): uPlot.Plugin {
           ctx.moveTo(x, plot.bbox.top);
           ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
           ctx.stroke();
-          ctx.fillText(mark.text, x + 4, plot.bbox.top + px(14) * devicePixelRatio * (i + 1));
+          // To the right of its line where there is room.
+          const fits = x + px(8) + ctx.measureText(mark.text).width < plot.bbox.left + plot.bbox.width;
+          ctx.textAlign = fits ? 'left' : 'right';
+          ctx.fillText(mark.text, x + (fits ? px(5) : -px(5)), plot.bbox.top + px(14) * devicePixelRatio * (i + 1));
         }
         ctx.restore();
       },
