@@ -74,7 +74,10 @@ class BranchHistory final : public ExternalMember {
     }
   }
   BranchHistory(const BranchHistory& other)
-      : ExternalMember{}, of_{other.of_}, next_name_{other.next_name_}, awaited_{other.awaited_} {
+      : ExternalMember{other},
+        of_{other.of_},
+        next_name_{other.next_name_},
+        awaited_{other.awaited_} {
     if (other.planned_) {
       planned_ = std::make_unique<BranchEngine>(*other.planned_, *this);
     } else {

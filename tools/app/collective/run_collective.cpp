@@ -80,7 +80,8 @@ class Run {
  private:
   /// Why rows cannot be so; empty for those that can.
   [[nodiscard]] std::vector<std::string> play_all() {
-    const auto& [candidates, sizes] = std::tie(out_.candidates, out_.sizes);
+    const std::vector<Candidate>& candidates = out_.candidates;
+    const std::vector<Bytes>& sizes = out_.sizes;
     if (out_.rows.size() == 1)
       return {play(candidates[0], sizes[0], out_.rows[0], request_.on_phase)};
     std::vector<std::string> refusals(out_.rows.size());
