@@ -23,6 +23,10 @@ export function requestsOf(catalog) {
     out.push({ do: 'sizes', collective: 'all_reduce', algorithms: 'ring,halving_doubling,double_binary_tree', cluster, sizes_bytes: sizes });
   for (const collective of ['all_reduce', 'all_to_all', 'broadcast'])
     out.push({ do: 'growth', collective, algorithms: 'all', cluster: 'star', small_bytes: 8, large_bytes: 1 << 26, ranks: [2, 4, 8, 16, 32, 64] });
+  // Tori of several shapes; too few of them is an error.
+  const torus = (...shape) => ({ name: 'torus', summary: 'chosen', device: 'host', topology: { builder: 'torus_2d', shape, link: { bandwidth: '50 GB/s', latency: '1 us', source: 'a test' } } });
+  const tori = { do: 'growth', collective: 'all_reduce', algorithms: 'ring,halving_doubling', clusters: [torus(2, 2), torus(4, 2), torus(4, 4)], small_bytes: 8, large_bytes: 1 << 20 };
+  out.push({ ...tori, ranks: [4, 8, 16] }, { ...tori, ranks: [4, 8] });
   for (const schedule of [...catalog.schedules, 'sideways'])
     for (const [stages, microbatches, chunks] of [[1, 1, 1], [4, 8, 1], [4, 8, 2], [7, 14, 3], [4, 5, 2]])
       out.push({ do: 'pipeline', schedule, stages, microbatches, chunks, forward_ps: 7_000_001, backward_ps: 9_000_000, weight_ps: 5_000_000, send_ps: 300_000 });
