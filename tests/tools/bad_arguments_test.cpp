@@ -157,6 +157,18 @@ TEST_CASE("a number of ranks that is none is refused") {
                   kNodes + "\"" + n + "\"");
 }
 
+// As of an unset variable of a script: none of these options has a value that means nothing.
+TEST_CASE("an empty value is refused, not taken for the default") {
+  check_all_refused(
+      "lockstep",
+      {{" collective all_reduce -n 4 -a ''", "--algorithm: expected NAME,..., got \"\""},
+       {" run mlp-two-gpus --trace ''", "--trace: expected FILE, got \"\""},
+       {" run mlp-two-gpus --calibration ''", "--calibration: expected FILE, got \"\""},
+       {" run ''", "scenario: expected SCENARIO, got \"\""},
+       {" plan mlp-two-gpus --objective ''", "--objective: expected METRIC, got \"\""},
+       {" run mlp-two-gpus --set-rank 1 ''", "--set-rank: expected RANK compute=SPEED, got \"\""}});
+}
+
 TEST_CASE("a size that a cluster cannot have is blamed on the option, not on the file") {
   check_all_refused(
       "lockstep collective all_reduce --cluster",

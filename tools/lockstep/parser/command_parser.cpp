@@ -137,6 +137,18 @@ std::string explain(const CLI::ParseError& error, CLI::App& app) {
   return said + "; --help lists the options";
 }
 
+/// An empty value is a script's unset variable, not a default.
+void refuse_empty_values(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0 || option->get_expected_max() == 0) continue;
+    for (const std::string& value : option->results())
+      if (value.empty())
+        throw UsageError(
+            fmt::format("{}: expected {}, got \"\"", option->get_name(option->get_positional()),
+                        option->get_type_name().empty() ? "a value" : option->get_type_name()));
+  }
+}
+
 OptionInfo info_of(const CLI::Option& option) {
   OptionInfo out;
   for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
@@ -281,7 +293,10 @@ CommandInfo Command::describe() const {
 }
 
 void Command::callback(std::function<void()> act) const {
-  app_->callback(std::move(act));
+  app_->callback([command = app_, act = std::move(act)] {
+    refuse_empty_values(*command);
+    act();
+  });
 }
 
 CommandParser::CommandParser(const std::string& name, const std::string& summary,
