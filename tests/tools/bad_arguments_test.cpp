@@ -88,8 +88,7 @@ TEST_CASE("a cluster that nobody ships is named") {
       command, {{"--cluster stra", R"(--cluster: no cluster named "stra"; did you mean "star"?)"},
                 {"--cluster xyzzy",
                  R"(--cluster: no cluster named "xyzzy"; `lockstep list clusters` shows all 19)"},
-                {"--cluster ''",
-                 R"(--cluster: no cluster named ""; `lockstep list clusters` shows all 19)"}});
+                {"--cluster ''", R"(--cluster: expected FILE, got "")"}});
 }
 
 TEST_CASE("a mistyped algorithm or parameter is named") {

@@ -95,7 +95,7 @@ constexpr std::array kWords = {
         "MFU",
         "Model FLOPs utilization: floating-point operations that the model needs per step, without "
         "recomputation, over what the GPUs could do at their dense peak in that time.",
-        "MFU = model FLOPs / (step time * GPUs * peak)", "HFU, 6ND, recomputation"},
+        "MFU = model FLOPs / (step time * GPUs * peak)", "HFU, 6ND, recomputation", "mfu_bf16"},
     Word{"HFU",
          "Hardware FLOPs utilization: as MFU, with the operations executed again by recomputation.",
          "HFU = executed FLOPs / (step time * GPUs * peak)", "MFU, recomputation"},

@@ -19,7 +19,7 @@ constexpr std::array kWords = {
     Word{"prediction interval",
          "Range that contains the measured value with a stated probability, from "
          "errors of similar validated runs.",
-         "", "extrapolated"},
+         "", "extrapolated", "step_time_low, step_time_high"},
     Word{"extrapolated", "Outside the range of the validated runs.", "", "prediction interval"},
     Word{"numerical verification",
          "Executing a schedule or strategy on real data and comparing with a "

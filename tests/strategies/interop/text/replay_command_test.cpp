@@ -251,7 +251,8 @@ TEST_CASE("what is no trace is refused") {
   check_refused("lockstep replay --cluster star tests/data", 2, "no traces in this directory");
   check_refused("lockstep replay --cluster star some.xml", 2, "lockstep collective --schedule");
   check_refused("lockstep replay --cluster star", 2, "expected a trace");
-  for (const std::string compute : {"", "-1", "nan", "fast", "1e7", "0.5x"})
+  check_refused(kGoal + " --compute ''", 2, "--compute: expected as-is|zero|FACTOR, got \"\"");
+  for (const std::string compute : {"-1", "nan", "fast", "1e7", "0.5x"})
     check_refused(kGoal + " --compute '" + compute + "'", 2, "--compute: expected as-is, zero or");
   check_refused(kGoal + " --network fluidd", 2, "--network: expected fluid, alpha-beta or queue");
 }
