@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/base/error.hpp"
 #include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 
