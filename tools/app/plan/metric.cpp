@@ -49,15 +49,6 @@ namespace {
   return sum + *energy * *of.usd_per_kwh;
 }
 
-[[nodiscard]] std::string trimmed(std::string text) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && is_space(text.back())) text.pop_back();
-  while (!text.empty() && is_space(text.front())) text.erase(text.begin());
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
-    text = text.substr(1, text.size() - 2);
-  return text;
-}
-
 /// A plain number, also "15k", "3M".
 [[nodiscard]] std::optional<double> number(std::string text) {
   double factor = 1;
@@ -204,61 +195,35 @@ std::optional<double> value_of(PlanMetric metric, const PlanPoint& point,
   return std::nullopt;
 }
 
-bool PlanLimit::holds(double of) const {
-  switch (comparison) {
-    case Comparison::less:
-      return of < value;
-    case Comparison::at_most:
-      return of <= value;
-    case Comparison::more:
-      return of > value;
-    case Comparison::at_least:
-      return of >= value;
-  }
-  return false;
-}
-
 bool PlanLimit::is_prunable() const {
-  const bool from_above = comparison == Comparison::less || comparison == Comparison::at_most;
+  const bool from_above = relation == Relation::less || relation == Relation::at_most;
   return info_of(metric).less_is_better == from_above;
 }
 
 PlanLimit parse_limit(const std::string& text) {
-  struct Sign {
-    std::string_view text;
-    PlanLimit::Comparison comparison;
-  };
-  static constexpr std::array<Sign, 4> kSigns{{{"<=", PlanLimit::Comparison::at_most},
-                                               {">=", PlanLimit::Comparison::at_least},
-                                               {"<", PlanLimit::Comparison::less},
-                                               {">", PlanLimit::Comparison::more}}};
-  for (const Sign& sign : kSigns) {
-    const std::size_t at = text.find(sign.text);
-    if (at == std::string::npos) continue;
-    const MetricInfo& metric = metric_named(trimmed(text.substr(0, at)), "where");
-    const std::string value = trimmed(text.substr(at + sign.text.size()));
-    const auto parsed = quantity(metric.metric, value);
-    if (!parsed)
-      throw RequestError("where", fmt::format("\"{}\": expected {}, got \"{}\"", text,
-                                              expected(metric.metric), value));
-    return {metric.metric, sign.comparison, *parsed, text};
-  }
-  throw RequestError("where",
-                     fmt::format("\"{}\": expected a metric, one of < <= > >= and a value, such as "
-                                 "'days <= 30' or 'memory_margin >= 4 GiB'",
-                                 text));
+  const auto condition = parse_condition(text);
+  if (!condition || condition->relation == Relation::equal ||
+      condition->relation == Relation::differs)
+    throw RequestError(
+        "where", fmt::format("\"{}\": expected a metric, one of < <= > >= and a value, such as "
+                             "'days <= 30' or 'memory_margin >= 4 GiB'",
+                             text));
+  const MetricInfo& metric = metric_named(condition->left, "where");
+  const auto value = quantity(metric.metric, condition->right);
+  if (!value)
+    throw RequestError("where", fmt::format("\"{}\": expected {}, got \"{}\"", text,
+                                            expected(metric.metric), condition->right));
+  return {metric.metric, condition->relation, *value, text};
 }
 
 void check_limits(const std::vector<PlanLimit>& limits) {
   for (const PlanLimit& upper : limits) {
-    using Comparison = PlanLimit::Comparison;
-    if (upper.comparison != Comparison::less && upper.comparison != Comparison::at_most) continue;
+    if (upper.relation != Relation::less && upper.relation != Relation::at_most) continue;
     for (const PlanLimit& lower : limits) {
       const bool is_lower =
-          lower.comparison == Comparison::more || lower.comparison == Comparison::at_least;
+          lower.relation == Relation::more || lower.relation == Relation::at_least;
       if (!is_lower || lower.metric != upper.metric) continue;
-      const bool open =
-          lower.comparison == Comparison::more || upper.comparison == Comparison::less;
+      const bool open = lower.relation == Relation::more || upper.relation == Relation::less;
       if (lower.value < upper.value || (lower.value == upper.value && !open)) continue;
       throw RequestError(
           "where", fmt::format("\"{}\" and \"{}\" contradict each other", lower.text, upper.text));

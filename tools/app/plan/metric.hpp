@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/app/condition.hpp"
 #include "tools/app/plan/setting.hpp"
 
 namespace lockstep::app {
@@ -55,16 +56,11 @@ struct PlanPoint {
 /// A limit: `days <= 30`, `memory_margin >= "4 GiB"`.
 struct PlanLimit {
   PlanMetric metric = PlanMetric::step_time;
-  enum class Comparison : std::uint8_t {
-    less,
-    at_most,
-    more,
-    at_least
-  } comparison = Comparison::at_most;
+  Relation relation = Relation::at_most;  // one that orders
   double value = 0;
   std::string text;  // as written
 
-  [[nodiscard]] bool holds(double of) const;
+  [[nodiscard]] bool holds(double of) const { return app::holds(of, relation, value); }
   /// Whether less time and memory can only help to satisfy it.
   [[nodiscard]] bool is_prunable() const;
 };

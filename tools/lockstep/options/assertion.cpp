@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -18,29 +17,10 @@ namespace lockstep::cli {
 
 namespace {
 
-using Comparison = Assertion::Comparison;
+using app::Relation;
 
 constexpr std::string_view kForm = "a column, one of < <= > >= == != and a value";
 constexpr std::size_t kMostRows = 3;
-
-struct Sign {
-  std::string_view text;
-  Comparison comparison;
-};
-constexpr std::array<Sign, 6> kSigns{{{"<=", Comparison::at_most},
-                                      {">=", Comparison::at_least},
-                                      {"==", Comparison::equal},
-                                      {"!=", Comparison::differs},
-                                      {"<", Comparison::less},
-                                      {">", Comparison::more}}};
-
-std::string trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  std::string out{text.substr(begin, text.find_last_not_of(" \t") + 1 - begin)};
-  const bool quoted = out.size() >= 2 && out.front() == '"' && out.back() == '"';
-  return quoted ? out.substr(1, out.size() - 2) : out;
-}
 
 std::optional<double> number_in(std::string_view text) {
   double out = 0;
@@ -66,33 +46,14 @@ std::optional<double> quantity(const std::string& key, const std::string& text,
   } else if (key.ends_with("_fraction")) {
     expected = "a fraction such as 0.4 or 40 %";
     if (text.ends_with('%'))
-      if (const auto percent = number_in(trimmed(text.substr(0, text.size() - 1))))
+      if (const auto percent = number_in(text.substr(0, text.find_last_not_of(" %") + 1)))
         return *percent / 100;
   }
   return std::nullopt;
 }
 
-bool orders(Comparison comparison) {
-  return comparison != Comparison::equal && comparison != Comparison::differs;
-}
-
-template <typename T>
-bool compares(const T& a, Comparison comparison, const T& b) {
-  switch (comparison) {
-    case Comparison::less:
-      return a < b;
-    case Comparison::at_most:
-      return a <= b;
-    case Comparison::more:
-      return a > b;
-    case Comparison::at_least:
-      return a >= b;
-    case Comparison::equal:
-      return a == b;
-    case Comparison::differs:
-      return a != b;
-  }
-  return false;
+bool orders(Relation relation) {
+  return relation != Relation::equal && relation != Relation::differs;
 }
 
 std::optional<double> number_of(const Cell& cell) {
@@ -107,14 +68,14 @@ bool holds(const Assertion& of, const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell.value)) return false;
   if (const auto* wanted = std::get_if<double>(&of.value)) {
     const auto number = number_of(cell);
-    return number && compares(*number, of.comparison, *wanted);
+    return number && app::holds(*number, of.relation, *wanted);
   }
   if (const auto* wanted = std::get_if<bool>(&of.value)) {
     const auto* flag = std::get_if<bool>(&cell.value);
-    return flag != nullptr && compares(*flag, of.comparison, *wanted);
+    return flag != nullptr && app::holds(*flag, of.relation, *wanted);
   }
   const auto* text = std::get_if<std::string>(&cell.value);
-  return text != nullptr && compares(*text, of.comparison, std::get<std::string>(of.value));
+  return text != nullptr && app::holds(*text, of.relation, std::get<std::string>(of.value));
 }
 
 std::size_t column_of(const Assertion& of, const Report& report) {
@@ -177,23 +138,16 @@ void check(const Assertion& of, const Report& report, AssertedRows rows) {
 }  // namespace
 
 Assertion parse_assertion(const std::string& text) {
-  const std::size_t at = text.find_first_of("<>=!");
-  const auto sign = std::find_if(kSigns.begin(), kSigns.end(), [&](const Sign& each) {
-    return at != std::string::npos && std::string_view{text}.substr(at).starts_with(each.text);
-  });
-  Assertion out;
-  out.text = text;
-  if (sign != kSigns.end()) out.key = trimmed(std::string_view{text}.substr(0, at));
-  const std::string value =
-      sign == kSigns.end() ? "" : trimmed(std::string_view{text}.substr(at + sign->text.size()));
-  if (out.key.empty() || value.empty())
+  const auto condition = app::parse_condition(text);
+  if (!condition)
     throw UsageError(
         fmt::format("--assert: \"{}\": expected {}, such as 'step_time_s < 12'", text, kForm));
-  out.comparison = sign->comparison;
+  Assertion out{text, condition->left, condition->relation, {}};
+  const std::string& value = condition->right;
   std::string expected;
   if (const auto number = quantity(out.key, value, expected)) {
     out.value = *number;
-  } else if (orders(out.comparison) || expected != "a number") {
+  } else if (orders(out.relation) || expected != "a number") {
     throw UsageError(
         fmt::format("--assert: \"{}\": expected {}, got \"{}\"", text, expected, value));
   } else if (value == "true" || value == "false") {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "tools/app/condition.hpp"
 #include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 
@@ -16,11 +17,9 @@ namespace lockstep::cli {
 /// units of the column's suffix: _s, _bytes and _Bps ("200 ms", "4 GiB", "50 GB/s"), _fraction ("40
 /// %").
 struct Assertion {
-  enum class Comparison : std::uint8_t { less, at_most, more, at_least, equal, differs };
-
   std::string text;  // as written
   std::string key;
-  Comparison comparison = Comparison::less;
+  app::Relation relation = app::Relation::less;
   std::variant<double, bool, std::string> value;
 };
 
