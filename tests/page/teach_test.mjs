@@ -233,9 +233,10 @@ test('where a frame allows no workers, the engine runs in the page', async () =>
 test('every lesson has a figure, a question that reveals, and a command that runs', async () => {
   const page = await show('#/lesson/1');
   for (let lesson = 1; lesson <= kLessons; ++lesson) {
-    await settle(page);
+    // The hash of the address changes before the page does.
     const section = page.locator(`#lesson-${lesson}`);
-    assert.ok(await section.isVisible(), `lesson ${lesson}`);
+    await section.waitFor({ state: 'visible', timeout: 60_000 });
+    await settle(page);
     assert.equal(await section.locator('.problem').count(), 0, `lesson ${lesson}`);
     await section.locator('.question button').first().click();
     await page.waitForFunction((n) => /^(Yes|No)/.test(document.querySelector(`#lesson-${n} .answer`).textContent), lesson, { timeout: 60_000 });

@@ -4,17 +4,11 @@
 
 #include <algorithm>
 
+#include "tools/lockstep/output/set_options.hpp"
+
 namespace lockstep::cli {
 
 namespace {
-
-std::string as_options(const LayoutChange& change) {
-  std::string out;
-  for (const std::string& assignment : change) {
-    out += (out.empty() ? "" : " ") + ("--set " + assignment);
-  }
-  return out;
-}
 
 std::string what_takes_the_room(const RankMemory& memory) {
   const CategoryBytes& held = memory.account.device.peak.held;
@@ -54,7 +48,7 @@ std::string text_of(const MemoryShortfall& shortfall) {
   const auto& changes = shortfall.changes;
   for (std::size_t i = 0; i < changes.size(); ++i)
     out += fmt::format("\n{} {} ({})", i == 0 ? "smallest change that fits:" : "or",
-                       as_options(changes[i].change), to_string(changes[i].needed));
+                       set_options(changes[i].change), to_string(changes[i].needed));
   if (changes.empty()) out += "\n" + at_least(shortfall);
   return out + "\nUse --ignore-memory to simulate anyway";
 }

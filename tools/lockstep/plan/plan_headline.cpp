@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tools/lockstep/output/set_options.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
 #include "tools/lockstep/run/aligned.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
@@ -104,11 +105,8 @@ std::vector<std::string> headline_of(const PlanResult& result) {
                               unknown(PlanMetric::days) ? "--tokens with " : "",
                               fmt::join(options, ", ")));
   // What the options made of a scenario is in no file; --emit scenario writes it.
-  std::string command = "lockstep run SCENARIO";
-  for (const std::string& each : best->overrides)
-    command += fmt::format(
-        " --set {}", each.find_first_of("[\" ") == std::string::npos ? each : "'" + each + "'");
-  out.push_back(command);
+  const std::string settings = set_options(best->overrides);
+  out.push_back("lockstep run SCENARIO" + (settings.empty() ? "" : " " + settings));
   for (const AssumedPower& power : result.assumed_power)
     out.push_back(fmt::format(
         "energy: {} W for each {} (max_power of its device file, the GPU alone); --watts and "

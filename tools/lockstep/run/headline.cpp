@@ -7,6 +7,7 @@
 
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
+#include "tools/lockstep/output/set_options.hpp"
 #include "tools/lockstep/run/aligned.hpp"
 
 namespace lockstep::cli {
@@ -179,7 +180,7 @@ std::string limit_line(const TrainingStepResult& result) {
 
 std::string suggestion_line(const Suggestion& each, Duration step) {
   const double less = 1 - each.step.seconds() / step.seconds();
-  std::string out = fmt::format("try {}: {} (-{})", as_options(each.change), to_string(each.step),
+  std::string out = fmt::format("try {}: {} (-{})", set_options(each.change), to_string(each.step),
                                 percent_text(less));
   if (each.fit == MemoryFit::tight)
     out += fmt::format(", memory tight ({})", to_string(each.needed));
@@ -200,10 +201,6 @@ HeadlineEntry limit_entry(const RunOptions& options, const TrainingStepResult& r
     out.lines.push_back(
         fmt::format("none of {} simulated changes of the layout saves 0.5 %", found.simulated));
   return out;
-}
-
-bool needs_quotes(const std::string& text) {
-  return text.find_first_of(" \"'[]{}()$&;<>|*?") != std::string::npos;
 }
 
 }  // namespace
@@ -232,13 +229,6 @@ std::vector<std::string> extrapolation_lines(const Confidence& confidence) {
                                           each.value, each.checked));
   }
   return out;
-}
-
-std::string as_options(const LayoutChange& change) {
-  std::vector<std::string> out;
-  for (const std::string& assignment : change)
-    out.push_back("--set " + (needs_quotes(assignment) ? "'" + assignment + "'" : assignment));
-  return fmt::format("{}", fmt::join(out, " "));
 }
 
 }  // namespace lockstep::cli

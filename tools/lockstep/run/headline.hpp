@@ -22,7 +22,4 @@ struct HeadlineEntry {
 /// "extrapolated: 16384 GPUs (validated up to 2800)", a line each.
 [[nodiscard]] std::vector<std::string> extrapolation_lines(const Confidence& confidence);
 
-/// "--set parallel.tp=4 --set parallel.dp=4", quoted for a shell where needed.
-[[nodiscard]] std::string as_options(const LayoutChange& change);
-
 }  // namespace lockstep::cli

@@ -4,10 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 
 #include "tools/app/inputs/network_request.hpp"
+#include "tools/app/inputs/shipped_or_file.hpp"
+#include "tools/app/shell_word.hpp"
 #include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
@@ -113,18 +116,28 @@ Rate parse_nic(const std::string& text) {
 
 std::string changes_of(const RunOptions& options) {
   std::vector<std::string> out;
-  const auto quoted = [](const std::string& text) {
-    return text.find(' ') == std::string::npos ? text : "'" + text + "'";
-  };
-  for (const std::string& each : options.step.overrides) out.push_back("--set " + quoted(each));
-  for (const std::string& each : options.gpu_speeds) out.push_back("--gpu-speed " + each);
+  for (const std::string& each : options.step.overrides)
+    out.push_back("--set " + app::shell_word(each));
+  for (const std::string& each : options.gpu_speeds)
+    out.push_back("--gpu-speed " + app::shell_word(each));
   for (const auto& [rank, setting] : options.rank_settings)
-    out.push_back(fmt::format("--set-rank {} {}", rank, setting));
-  if (!options.nic.empty()) out.push_back("--nic " + quoted(options.nic));
+    out.push_back(fmt::format("--set-rank {} {}", app::shell_word(rank), app::shell_word(setting)));
+  if (!options.nic.empty()) out.push_back("--nic " + app::shell_word(options.nic));
   for (const auto& [link, settings] : options.step.links.set_links)
-    out.push_back(fmt::format("--set-link {} {}", quoted(link), quoted(settings)));
-  for (const std::string& link : options.step.links.failed) out.push_back("--fail " + quoted(link));
+    out.push_back(
+        fmt::format("--set-link {} {}", app::shell_word(link), app::shell_word(settings)));
+  for (const std::string& link : options.step.links.failed)
+    out.push_back("--fail " + app::shell_word(link));
   return fmt::format("{}", fmt::join(out, " "));
+}
+
+std::string command_of(const RunOptions& options) {
+  const std::string& file = options.step.file;
+  const std::string name = std::filesystem::path{file}.stem().string();
+  const bool shipped = app::shipped_or_file(name, "scenarios") == file;
+  const std::string changes = changes_of(options);
+  return "lockstep run " + app::shell_word(shipped ? name : file) +
+         (changes.empty() ? "" : " " + changes);
 }
 
 std::map<int, double> parse_rank_speeds(

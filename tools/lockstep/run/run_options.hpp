@@ -29,6 +29,10 @@ struct RunOptions {
 /// Changes of the scenario as options: "--set parallel.tp=4 --nic 200G"; empty: none.
 [[nodiscard]] std::string changes_of(const RunOptions& options);
 
+/// "lockstep run pipeline-1f1b --nic 200G", for a POSIX shell. A shipped scenario is given by its
+/// name, whatever its folder.
+[[nodiscard]] std::string command_of(const RunOptions& options);
+
 /// --set-rank RANK compute=SPEED, repeatable: relative computing speed by rank. Throws UsageError.
 [[nodiscard]] std::map<int, double> parse_rank_speeds(
     const std::vector<std::pair<std::string, std::string>>& given);

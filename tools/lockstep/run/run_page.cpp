@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/config/json_values.hpp"
+#include "tools/lockstep/output/set_options.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/report/html_page.hpp"
 #include "tools/lockstep/report/page_data.hpp"
@@ -115,16 +116,13 @@ class RunReport {
       out += fmt::format("<li>{} (-{:.1f} %){}<br><code>{}</code></li>\n", to_string(each.step),
                          100 * (1 - each.step.seconds() / step),
                          each.fit == MemoryFit::tight ? ", memory tight" : "",
-                         html_text(command(as_options(each.change))));
+                         html_text(command(set_options(each.change))));
     return out + "</ol>\n";
   }
 
   /// Of this run, with further options.
   [[nodiscard]] std::string command(const std::string& more) const {
-    std::vector<std::string> parts{"lockstep run", options_.step.file};
-    for (const std::string& each : {changes_of(options_), more})
-      if (!each.empty()) parts.push_back(each);
-    return fmt::format("{}", fmt::join(parts, " "));
+    return command_of(options_) + (more.empty() ? "" : " " + more);
   }
 
   [[nodiscard]] std::string table(std::string_view id) const {

@@ -96,16 +96,18 @@ class TwoSteps {
     HtmlPage page;
     page.title = fmt::format("{} and {}", name_of(a_), name_of(b_));
     const double change = seconds(b_) / seconds(a_) - 1;
-    page.lead = fmt::format(
-        "Two training steps. A: {}; B: {}. B takes {} instead of {} ({:+.1f} %).", command_of(a_),
-        command_of(b_), to_string(step_of(b_)), to_string(step_of(a_)), 100 * change);
+    page.lead =
+        fmt::format("Two training steps. A: {}; B: {}. B takes {} instead of {} ({:+.1f} %).",
+                    command_of(a_.options), command_of(b_.options), to_string(step_of(b_)),
+                    to_string(step_of(a_)), 100 * change);
     page.first = headlines() + figure("path");
     page.sections = {{"keys", "What differs", keys()},
                      {"breakdown", "Where the time goes", breakdown() + figure("breakdown")},
                      {"operations", "Operations", operations()},
                      {"pipeline", "Stages and microbatches", figure("pipeline")},
                      {"memory", "Memory", figure("memory")}};
-    page.closing = {"Reproduce A: " + command_of(a_), "Reproduce B: " + command_of(b_),
+    page.closing = {"Reproduce A: " + command_of(a_.options),
+                    "Reproduce B: " + command_of(b_.options),
                     fmt::format("lockstep {}, fingerprints {} and {}", kVersion,
                                 fingerprint_of_run(a_.result), fingerprint_of_run(b_.result))};
     return page;
@@ -119,10 +121,6 @@ class TwoSteps {
     const Scenario& scenario = of.result.scenario;
     return fmt::format("{} on {} x {}", scenario.model.name, scenario.parallel.ranks(),
                        scenario.cluster.device.id);
-  }
-  static std::string command_of(const ReportedStep& of) {
-    const std::string changes = changes_of(of.options);
-    return "lockstep run " + of.options.step.file + (changes.empty() ? "" : " " + changes);
   }
 
   /// One row per line of the headlines; suggestions belong to reports of one step.

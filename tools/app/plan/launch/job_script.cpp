@@ -5,12 +5,11 @@
 
 #include <algorithm>
 
+#include "tools/app/shell_word.hpp"
+
 namespace lockstep::app {
 
 namespace {
-
-constexpr std::string_view kPlain =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%";
 
 /// The names and numbers of a script.
 struct Script {
@@ -109,20 +108,6 @@ struct Script {
 }
 
 }  // namespace
-
-std::string shell_word(std::string_view word) {
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos)
-    return std::string{word};
-  std::string out = "'";
-  for (const char letter : word) {
-    if (letter == '\'') {
-      out += "'\\''";
-    } else {
-      out += letter;
-    }
-  }
-  return out + "'";
-}
 
 const std::vector<std::pair<std::string_view, JobEngine>>& job_engines() {
   static const std::vector<std::pair<std::string_view, JobEngine>> engines{

@@ -26,7 +26,4 @@ inline constexpr std::uint64_t kMostTasks = 1000;
 /// A bash script. Tasks ended by a kill or a time limit are requeued and resume from their stores.
 [[nodiscard]] std::string job_script(const JobScriptRequest& request);
 
-/// Quotes a word for a POSIX shell.
-[[nodiscard]] std::string shell_word(std::string_view word);
-
 }  // namespace lockstep::app

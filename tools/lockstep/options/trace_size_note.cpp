@@ -1,4 +1,4 @@
-#include "tools/lockstep/output/trace_size_note.hpp"
+#include "tools/lockstep/options/trace_size_note.hpp"
 
 #include <fmt/format.h>
 
