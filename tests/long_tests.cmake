@@ -3,6 +3,8 @@
 # `long_tests`.
 set(long_tests
   [==[tests_app:a step reports what it is doing, and how much of the simulation is done]==]
+  [==[tests_app:a link's figure with a factor is the cluster's key with that value]==]
+  [==[tests_app:at any value inside a range the step is what its slope predicts]==]
   [==[tests_app:spaces: the fewest nodes that meet a date]==]
   [==[tests_bounds:no time is below its bound on random graphs of unequal nodes, damaged or not]==]
   [==[tests_bounds:no time is below its bound on shipped clusters, damaged or not]==]

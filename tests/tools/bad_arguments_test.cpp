@@ -39,7 +39,8 @@ TEST_CASE("a mistyped or missing word of the command is named") {
       "lockstep",
       {{"",
         "expected a command: collective, topology, explain, complexity, schedule, replay, run, "
-        "compare, report, trace, sweep, plan, merge, query, calibrate, teach, list, validate, "
+        "compare, sensitivity, report, trace, sweep, plan, merge, query, calibrate, teach, list, "
+        "validate, "
         "verify, completion, man, help; see --help"},
        {"teach", "teach: expected one of --output FOLDER, --serve and --ask REQUEST"},
        {"teach --serve -o lectures",

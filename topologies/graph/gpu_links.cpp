@@ -1,14 +1,12 @@
 #include "topologies/graph/gpu_links.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
+#include "topologies/graph/scaled_links.hpp"
+
 namespace lockstep {
 namespace {
-
-constexpr double kMostLatency = 1e12;  // ps, as in a file: no path overflows
 
 bool joins_gpus(const Vertex& vertex) {
   return vertex.kind == VertexKind::gpu || vertex.kind == VertexKind::nvswitch;
@@ -16,12 +14,8 @@ bool joins_gpus(const Vertex& vertex) {
 
 /// Bandwidths are given by what is carried, so the efficiency is then in them.
 LinkFigures scaled(const LinkFigures& figures, const GpuLinkFactors& factors) {
-  const double steps = static_cast<double>(figures.carried().steps()) * factors.bandwidth;
-  const double most = static_cast<double>(Rate::kMaxSteps);
-  const double latency = static_cast<double>(figures.latency.ps()) * factors.latency;
-  return {
-      Rate::from_steps(static_cast<std::uint64_t>(std::clamp(std::nearbyint(steps), 1.0, most))),
-      Duration::picoseconds(std::llround(std::min(latency, kMostLatency))), 1};
+  return {scaled_rate(figures.carried(), factors.bandwidth),
+          scaled_latency(figures.latency, factors.latency), 1};
 }
 
 }  // namespace

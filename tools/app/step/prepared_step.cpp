@@ -82,6 +82,7 @@ PreparedTrainingStep prepare_step(const TrainingStepRequest& request) {
   Scenario& scenario = out.scenario;
   const auto machine = machine_of(request.calibration);
   if (machine) out.machine_links = apply_machine(*machine, scenario.cluster);
+  if (request.factors != FigureFactors{}) scale(scenario.cluster, request.factors);
   if (request.links.any())
     out.link_changes = apply_link_changes(request.links, RoutePolicy::automatic, scenario.seed,
                                           scenario.cluster.cluster);
@@ -91,6 +92,7 @@ PreparedTrainingStep prepare_step(const TrainingStepRequest& request) {
                  ? cost_of(*machine, device, scenario.stack)
                  : cost_model(device, scenario.stack, scenario.sustained, config_folder(), &fitted,
                               scenario.parallel.ranks());
+  out.cost = scaled(std::move(out.cost), request.factors);
   out.options = simulation_options(request, scenario, fitted.collectives);
   out.program = std::make_shared<const Program>(
       build_program(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node()));

@@ -13,6 +13,7 @@
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/progress.hpp"
 #include "tools/app/step/fidelity_check.hpp"
+#include "tools/app/step/figure_factors.hpp"
 #include "tools/app/step/metrics/cluster_facts.hpp"
 #include "tools/app/step/metrics/link_use.hpp"
 #include "tools/app/step/metrics/rank_memory.hpp"
@@ -41,6 +42,7 @@ struct TrainingStepRequest {
   std::vector<RankSpeedRange> speeds{};    // later ones override earlier ones
   LinkChangeRequest links{};
   std::optional<Rate> nic{};    // speed of every NIC and fabric link
+  FigureFactors factors{};      // what if figures of the hardware were different
   std::size_t suggestions = 0;  // maximum number of layout changes to simulate
   bool ignore_memory = false;   // simulate even if a rank needs more memory than its GPU has
   /// The step alone: no baseline next to what-ifs, no changes that would fit into memory.

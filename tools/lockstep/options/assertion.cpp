@@ -85,7 +85,7 @@ std::size_t column_of(const Assertion& of, const Report& report) {
   std::vector<std::string_view> keys;
   for (const Column& column : report.columns) keys.push_back(column.key);
   const auto near = did_you_mean(of.key, keys);
-  throw UsageError(fmt::format("--assert: \"{}\": no column \"{}\"{}; there are {}", of.text,
+  throw UsageError(fmt::format("{}: \"{}\": no column \"{}\"{}; there are {}", of.option, of.text,
                                of.key, near ? fmt::format(" (did you mean \"{}\"?)", *near) : "",
                                fmt::join(keys, ", ")));
 }
@@ -127,35 +127,44 @@ void check(const Assertion& of, const Report& report, AssertedRows rows) {
                                     name.empty() ? "" : " (" + name + ")"));
     }
   }
-  if (seen == 0) throw AssertionFailed(fmt::format("--assert: \"{}\": there is no row", of.text));
+  if (seen == 0)
+    throw AssertionFailed(fmt::format("{}: \"{}\": there is no row", of.option, of.text));
   if (failed == 0) return;
   const std::string more =
       failed > kMostRows ? fmt::format("; and {} more of {}", failed - kMostRows, seen) : "";
-  throw AssertionFailed(
-      fmt::format("--assert: \"{}\" does not hold: {}{}", of.text, fmt::join(against, "; "), more));
+  throw AssertionFailed(fmt::format("{}: \"{}\" does not hold: {}{}", of.option, of.text,
+                                    fmt::join(against, "; "), more));
 }
 
 }  // namespace
 
-Assertion parse_assertion(const std::string& text) {
+Assertion parse_assertion(const std::string& text, const std::string& option) {
   const auto condition = app::parse_condition(text);
   if (!condition)
     throw UsageError(
-        fmt::format("--assert: \"{}\": expected {}, such as 'step_time_s < 12'", text, kForm));
-  Assertion out{text, condition->left, condition->relation, {}};
+        fmt::format("{}: \"{}\": expected {}, such as 'step_time_s < 12'", option, text, kForm));
+  Assertion out{option, text, condition->left, condition->relation, {}};
   const std::string& value = condition->right;
   std::string expected;
   if (const auto number = quantity(out.key, value, expected)) {
     out.value = *number;
   } else if (orders(out.relation) || expected != "a number") {
     throw UsageError(
-        fmt::format("--assert: \"{}\": expected {}, got \"{}\"", text, expected, value));
+        fmt::format("{}: \"{}\": expected {}, got \"{}\"", option, text, expected, value));
   } else if (value == "true" || value == "false") {
     out.value = value == "true";
   } else {
     out.value = value;
   }
   return out;
+}
+
+bool holds_for(const Assertion& assertion, const Report& report) {
+  const std::size_t column = column_of(assertion, report);
+  for (const Section& section : report.sections)
+    for (const auto& row : section.rows)
+      return column < row.size() && holds(assertion, row[column]);
+  return false;
 }
 
 void check_assertions(const std::vector<Assertion>& assertions, const Report& report,

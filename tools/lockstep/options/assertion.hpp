@@ -17,7 +17,8 @@ namespace lockstep::cli {
 /// units of the column's suffix: _s, _bytes and _Bps ("200 ms", "4 GiB", "50 GB/s"), _fraction ("40
 /// %").
 struct Assertion {
-  std::string text;  // as written
+  std::string option;  // "--assert"
+  std::string text;    // as written
   std::string key;
   app::Relation relation = app::Relation::less;
   std::variant<double, bool, std::string> value;
@@ -25,7 +26,11 @@ struct Assertion {
 
 /// Errors: UsageError for a text that is none, a unit that the column does not have, or an order
 /// of texts.
-[[nodiscard]] Assertion parse_assertion(const std::string& text);
+[[nodiscard]] Assertion parse_assertion(const std::string& text,
+                                        const std::string& option = "--assert");
+
+/// Whether it holds for the first row. Errors: UsageError for an unknown key.
+[[nodiscard]] bool holds_for(const Assertion& assertion, const Report& report);
 
 /// Which rows an assertion is about.
 enum class AssertedRows : std::uint8_t { all, first };

@@ -97,6 +97,7 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep replay",
                                              "lockstep run",
                                              "lockstep compare",
+                                             "lockstep sensitivity",
                                              "lockstep report",
                                              "lockstep trace",
                                              "lockstep trace serve",

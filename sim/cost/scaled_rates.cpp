@@ -1,0 +1,22 @@
+#include "sim/cost/scaled_rates.hpp"
+
+#include <cmath>
+
+namespace lockstep {
+namespace {
+
+Duration times(Duration of, double factor) {
+  return Duration::picoseconds(std::llround(static_cast<double>(of.ps()) * factor));
+}
+
+}  // namespace
+
+Duration ScaledRates::time(const Kernel& kernel) const {
+  return times(of_->time(kernel), 1 / rates_.at(static_cast<std::size_t>(kernel.of)));
+}
+
+Duration ScaledRates::host_time(const Kernel& kernel) const {
+  return times(of_->host_time(kernel), host_time_);
+}
+
+}  // namespace lockstep

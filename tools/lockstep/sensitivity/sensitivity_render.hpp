@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "tools/app/sensitivity/find_value.hpp"
+#include "tools/app/sensitivity/sensitivity.hpp"
+#include "tools/lockstep/output/output.hpp"
+
+namespace lockstep::cli {
+
+/// JSON and CSV have one table of all; else figures, layout and spreads have one each. `ranges`:
+/// whether they were searched.
+[[nodiscard]] std::string render_sensitivity(const SensitivityResult& result, bool ranges,
+                                             const OutputStyle& style);
+
+/// `condition`: as written.
+[[nodiscard]] Report found_value_report(const FoundValue& found, const std::string& condition);
+
+}  // namespace lockstep::cli
