@@ -3,12 +3,14 @@
 # `long_tests`.
 set(long_tests
   [==[tests_app:a step reports what it is doing, and how much of the simulation is done]==]
+  [==[tests_app:a job alone takes what its step takes, and others on links of their own change nothing]==]
   [==[tests_app:a link's figure with a factor is the cluster's key with that value]==]
   [==[tests_app:at any value inside a range the step is what its slope predicts]==]
   [==[tests_app:spaces: the fewest nodes that meet a date]==]
   [==[tests_bounds:no time is below its bound on random graphs of unequal nodes, damaged or not]==]
   [==[tests_bounds:no time is below its bound on shipped clusters, damaged or not]==]
   [==[tests_cli:16,384 ranks of 16 stages are simulated, of a straggler's step one of each kind]==]
+  [==[tests_cli:run --job says how much jobs slow each other down, and where]==]
   [==[tests_cli:README and docs show what their commands print]==]
   [==[tests_cli:a killed search goes on from its store to the same bytes, simulating nothing twice]==]
   [==[tests_cli:a million ranks double in twenty rounds of eight bytes]==]

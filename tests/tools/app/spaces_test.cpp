@@ -97,7 +97,8 @@ TEST_CASE("spaces: two clusters as an axis") {
 
 // DeepSpeed's ZeRO-1 without a pipeline leaves out two things: a list of two texts, not a pair.
 TEST_CASE("plan --emit: JSON lists what is not expressed") {
-  const auto json = lockstep::json_of("lockstep plan --space h100-400g-b200-800g --emit deepspeed");
+  const auto json =
+      lockstep::json_of(std::string{"lockstep plan --space h100-400g-b200-800g --emit deepspeed"});
   const auto& flags = json.at("launch_flags");
   CHECK(flags.at("framework") == "deepspeed");
   CHECK(flags.at("not_expressed").is_array());

@@ -145,6 +145,8 @@ const std::vector<Source>& sources() {
       {"--cluster", or_file("clusters")},
       {"cluster", or_file("clusters")},
       {"scenario", or_file("scenarios")},
+      {"--job", or_file("scenarios")},
+      {"--place", any_of({"packed", "spread", "random"})},
       {"--device", from("devices")},
       {"--stack", from("stacks")},
       {"--model", or_file("models")},

@@ -7,6 +7,8 @@
 #include "tools/app/inputs/scenario_file.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/jobs/jobs_options.hpp"
+#include "tools/lockstep/jobs/jobs_render.hpp"
 #include "tools/lockstep/options/assertion.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
@@ -36,6 +38,7 @@ struct Options {
   std::string detail = "kernel";
   std::vector<std::string> plots;
   std::vector<std::string> asserts;
+  JobsOptions jobs;
   OutputStyle style;
 };
 
@@ -176,6 +179,31 @@ void run_and_print(Options& given, const std::vector<FigureTarget>& targets) {
   }
 }
 
+/// Of several jobs there is one table.
+void refuse_of_one_job(const Command& command) {
+  for (const char* option : {"--trace", "--plot", "--report", "--append", "--suggest", "--fidelity",
+                             "--fold", "--classes", "--set-link", "--fail", "--calibration"})
+    if (command.count(option) > 0)
+      throw UsageError(fmt::format("{} is of one job: not with --job", option));
+}
+
+void run_jobs_and_print(const Options& given) {
+  const std::vector<Assertion> assertions = parse_assertions(given.asserts);
+  TrainingStepRequest first = step_request_of(given.run);
+  first.file = scenario_file(first.file);
+  app::JobsRequest request = jobs_request(given.jobs, first);
+  request.on_phase = phase_line("run", "fewer --steps take less");
+  Report report;
+  try {
+    report = jobs_report(app::run_jobs(request));
+  } catch (const ConfigError& error) {
+    throw as_written(error, request);
+  }
+  request.on_phase = {};  // ends its line
+  print(render(report, given.style));
+  if (!assertions.empty()) check_assertions(assertions, report, AssertedRows::all);
+}
+
 }  // namespace
 
 void add_run(const Command& app) {
@@ -202,6 +230,8 @@ void add_run(const Command& app) {
   add_folding(*command, given->run);
   command->add_flag("--classes", given->run.classes,
                     "Print the equivalence classes of ranks and how they differ");
+  command->group("Several jobs");
+  add_jobs(*command, given->jobs);
   command->group("Trace and figures");
   add_trace(*command, *given);
   add_plots(*command, *given);
@@ -216,8 +246,16 @@ void add_run(const Command& app) {
       "  lockstep run configs/scenarios/llama7b-256.json --set parallel.tp=4 --set parallel.dp=16 "
       "--format json\n"
       "  lockstep run configs/scenarios/zero-7b5-3.json --set-rank 17 compute=0.8 --classes\n"
-      "  lockstep run configs/scenarios/llama7b-256.json --nic 200G --fail rail0/leaf0");
-  command->callback([given] {
+      "  lockstep run configs/scenarios/llama7b-256.json --nic 200G --fail rail0/leaf0\n"
+      "  lockstep run zero-7b5-3 --job \"pipeline-1f1b cluster.nodes=1\" --place spread");
+  command->callback([given, command] {
+    if (!given->jobs.jobs.empty()) {
+      refuse_of_one_job(*command);
+      run_jobs_and_print(*given);
+      return;
+    }
+    for (const char* option : {"--place", "--gpus", "--steps"})
+      if (command->count(option) > 0) throw UsageError(fmt::format("{} needs --job", option));
     const std::vector<FigureTarget> targets = targets_of(*given);
     given->run.step = request_of(*given);
     run_and_print(*given, targets);

@@ -1,0 +1,68 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/tools/run_command.hpp"
+
+namespace lockstep {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::string kBinary{LOCKSTEP_BINARY};
+
+/// Two levels of switches with half as many uplinks as downlinks.
+const std::string kOversubscribed =
+    R"(--set 'cluster.fabric={"builder": "fat_tree", "radix": 32, "hosts_per_leaf": 16, "levels": 2, "oversubscription": "2:1", "link": {"bandwidth": "200 Gb/s", "latency": "1 us", "source": "by definition"}}')";
+
+}  // namespace
+
+TEST_CASE("run --job says how much jobs slow each other down, and where") {
+  const std::string arguments =
+      " run zero-7b5-3 " + kOversubscribed + " --job zero-7b5-3 --place spread";
+  const std::string table = output_of(kBinary + arguments);
+  CHECK(contains(table, "2 jobs on 128 GPUs of dgx-a100, spread"));
+  CHECK(contains(table, "leaf -> spine"));
+  const Json json = Json::parse(output_of(kBinary + arguments + " --format json"));
+  CHECK(json["schema"] == "lockstep.run.jobs/1");
+  REQUIRE(json["rows"].size() == 2);
+  for (const Json& row : json["rows"]) {
+    CHECK(row["step_time_s"].get<double>() > row["step_alone_s"].get<double>());
+    CHECK(row["ranks"] == 64);
+  }
+  CHECK(json["rows"][0]["step_time_s"] == json["rows"][1]["step_time_s"]);
+  CHECK(run_command(kBinary + arguments + " --assert 'slowdown_fraction < 1 %' >/dev/null 2>&1")
+            .status == 1);
+}
+
+TEST_CASE("another job runs on the first one's cluster") {
+  const Json json = Json::parse(output_of(
+      kBinary + " run zero-7b5-0 --job 'pipeline-1f1b parallel.global_batch=8' --format json"));
+  CHECK(json["config"][1]["cluster"]["gpu"] == json["config"][0]["cluster"]["gpu"]);
+  CHECK(json["config"][1]["parallel"]["global_batch"] == 8);
+}
+
+TEST_CASE("options of one job are refused with several, and those of several with one") {
+  const auto says = [](const std::string& arguments, const std::string& text) {
+    CAPTURE(arguments);
+    const CommandResult result = run_command(kBinary + " run pipeline-1f1b " + arguments + " 2>&1");
+    CHECK(result.status == 2);
+    CHECK(contains(result.out, text));
+  };
+  says("--job pipeline-1f1b --trace a.json", "--trace is of one job: not with --job");
+  says("--job pipeline-1f1b --report a.html", "--report is of one job: not with --job");
+  says("--place spread", "--place needs --job");
+  says("--job pipeline-2f1b", "did you mean \"pipeline-1f1b\"?");
+  says("--job 'pipeline-1f1b tp'", "expected a scenario and then KEY=VALUE, got \"tp\"");
+  says("--job 'pipeline-1f1b parallel.tq=2'", "--job parallel.tq=2: error: /parallel");
+  says("--job pipeline-1f1b --place near", "--place");
+  says("--job pipeline-1f1b --place random:x", "--place random: expected an integer");
+  says("--job pipeline-1f1b --place spread --place packed", "--place: one of packed, spread");
+  says("--job pipeline-1f1b --place 0..3", "--place: 1 lists of GPUs for 2 jobs");
+  says("--job pipeline-1f1b --gpus 4", "--gpus: the jobs have 8 ranks, the cluster 4 GPUs");
+  says("--job pipeline-1f1b --steps 0", "--steps: expected an integer from 1 to 100");
+}
+
+}  // namespace lockstep

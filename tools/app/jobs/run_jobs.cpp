@@ -1,0 +1,175 @@
+#include "tools/app/jobs/run_jobs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "sim/config/json_values.hpp"
+#include "sim/program/communicator.hpp"
+#include "strategies/step/simulate_jobs.hpp"
+#include "tools/app/errors.hpp"
+#include "tools/app/step/memory_check.hpp"
+#include "tools/app/step/prepared_step.hpp"
+#include "tools/app/step/requested_scenario.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+constexpr int kMostSteps = 32;  // of a short job next to a long one
+constexpr std::array<std::string_view, 3> kSizeKeys{"nodes", "ranks", "gpus"};
+
+JsonObject cluster_of(const Scenario& scenario) {
+  const auto* root = scenario.resolved.get_if<JsonObject>();
+  const JsonValue* cluster = root != nullptr ? find_member(*root, "cluster") : nullptr;
+  const auto* members = cluster != nullptr ? cluster->get_if<JsonObject>() : nullptr;
+  return members != nullptr ? *members : JsonObject{};
+}
+
+/// The cluster without its size.
+std::string kind_of(const Scenario& scenario) {
+  JsonObject members = cluster_of(scenario);
+  std::erase_if(members, [](const JsonMember& each) {
+    return std::ranges::find(kSizeKeys, each.key) != kSizeKeys.end();
+  });
+  return json_text(JsonValue{{}, std::move(members)});
+}
+
+/// The scenario's cluster with so many GPUs; in whole nodes if it has several.
+JsonValue sized(const Scenario& scenario, int gpus) {
+  const int node = scenario.cluster.cluster.gpus_per_node();
+  const int nodes = (gpus + node - 1) / node;
+  const bool part = gpus < node;
+  JsonObject members = cluster_of(scenario);
+  std::erase_if(members,
+                [](const JsonMember& each) { return each.key == "nodes" || each.key == "ranks"; });
+  const bool by_parameters = find_member(members, "gpus") != nullptr;
+  if (by_parameters)
+    set_member(members, "gpus", json_of(part ? gpus : nodes * node));
+  else if (part || node == 1)
+    set_member(members, "ranks", json_of(gpus));
+  else
+    set_member(members, "nodes", json_of(nodes));
+  return JsonValue{{}, std::move(members)};
+}
+
+ScenarioCluster shared_cluster(const Scenario& scenario, int gpus) {
+  JsonDocument document{scenario.name, scenario.resolved};
+  auto& root = *std::get_if<JsonObject>(&document.root.data);
+  set_member(root, "cluster", sized(scenario, gpus));
+  std::erase_if(root, [](const JsonMember& each) { return each.key == "variants"; });
+  return read_scenario(document, scenario.name, {}, config_folder(), LayoutCheck::off).cluster;
+}
+
+/// On the cluster of the first job.
+TrainingStepRequest moved(TrainingStepRequest job, const Scenario& first) {
+  const Scenario own = requested_scenario(job);
+  if (kind_of(own) == kind_of(first)) return job;
+  job.overrides.push_back("cluster=" + json_text(sized(first, own.parallel.ranks())));
+  return job;
+}
+
+void check_plain(const TrainingStepRequest& request, const PreparedTrainingStep& prepared) {
+  const std::string& name = prepared.scenario.name;
+  if (hosts_of(*prepared.program) > 0)
+    throw RequestError("job", name + " has parameter servers, which share no cluster here");
+  if (prepared.scenario.parallel.exchange == GradientExchange::parameter_averaging)
+    throw RequestError("job", name + " averages parameters: its steps are not equal");
+  if (request.links.any() || !request.calibration.empty())
+    throw RequestError("job", "changed links and calibrations are not for jobs on one cluster");
+}
+
+class Jobs {
+ public:
+  explicit Jobs(const JobsRequest& request) : request_{request} { prepare(); }
+
+  JobsResult run() {
+    JobsResult out;
+    out.cluster = shared_->name;
+    out.gpus = shared_->cluster.ranks();
+    out.policy = request_.placement.policy;
+    std::vector<std::vector<Bytes>> alone;
+    for (std::size_t i = 0; i < prepared_.size(); ++i) {
+      begin(fmt::format("simulating {} alone", prepared_[i].scenario.name));
+      SimulatedJobs simulated = simulate_jobs({placed(i, 1)}, shared_->cluster, shared_->device);
+      out.jobs.push_back({.scenario = prepared_[i].scenario, .gpus = gpus_[i]});
+      out.jobs.back().alone = simulated.jobs.front().mean_step();
+      alone.push_back(std::move(simulated.link_bytes));
+    }
+    begin("simulating all jobs together");
+    run_together(out, alone);
+    return out;
+  }
+
+ private:
+  void begin(const std::string& phase) const {
+    if (request_.on_phase) request_.on_phase({phase});
+  }
+
+  void prepare() {
+    std::vector<int> sizes;
+    for (const TrainingStepRequest& job : request_.jobs) {
+      begin("laying out the jobs");
+      prepared_.push_back(
+          prepare_step(prepared_.empty() ? job : moved(job, prepared_.front().scenario)));
+      check_plain(job, prepared_.back());
+      check_memory(job, prepared_.back());
+      sizes.push_back(prepared_.back().scenario.parallel.ranks());
+    }
+    const int needed = std::accumulate(sizes.begin(), sizes.end(), 0);
+    shared_ = shared_cluster(prepared_.front().scenario, request_.gpus.value_or(needed));
+    gpus_ = place_jobs(request_.placement, sizes, shared_->cluster);
+  }
+
+  [[nodiscard]] PlacedJob placed(std::size_t job, int steps) const {
+    const PreparedTrainingStep& of = prepared_[job];
+    return {of.program, of.scenario.parallel, *of.cost, of.options, gpus_[job], steps};
+  }
+
+  void run_together(JobsResult& out, const std::vector<std::vector<Bytes>>& alone) {
+    Duration longest;
+    for (const JobResult& each : out.jobs) longest = std::max(longest, each.alone);
+    std::vector<PlacedJob> all;
+    for (std::size_t i = 0; i < out.jobs.size(); ++i) {
+      const double fit = std::ceil(longest.seconds() / out.jobs[i].alone.seconds() - 1e-9);
+      const int of_longest = std::max(1, request_.steps);
+      out.jobs[i].steps =
+          std::max(1, static_cast<int>(std::min<double>(kMostSteps, fit * of_longest)));
+      all.push_back(placed(i, out.jobs[i].steps));
+    }
+    const SimulatedJobs simulated = simulate_jobs(all, shared_->cluster, shared_->device);
+    TimePoint end;
+    for (std::size_t i = 0; i < out.jobs.size(); ++i) {
+      const std::vector<TimePoint>& ends = simulated.jobs[i].step_ends;
+      out.jobs[i].together = simulated.jobs[i].mean_step();
+      TimePoint before;
+      for (const TimePoint step : ends)
+        out.jobs[i].each.push_back(step - std::exchange(before, step));
+      end = std::max(end, ends.back());
+    }
+    out.transfers = simulated.transfers;
+    std::vector<Bytes> shared = simulated.link_bytes;
+    for (std::size_t link = 0; link < shared.size(); ++link) {
+      const auto uses = [link](const std::vector<Bytes>& bytes) { return bytes[link].count() > 0; };
+      if (std::ranges::count_if(alone, uses) < 2) shared[link] = Bytes{};
+    }
+    out.shared = link_classes(shared, end.since_start(), shared_->cluster);
+  }
+
+  const JobsRequest& request_;
+  std::vector<PreparedTrainingStep> prepared_{};
+  std::optional<ScenarioCluster> shared_{};
+  std::vector<std::vector<EndpointId>> gpus_{};
+};
+
+}  // namespace
+
+JobsResult run_jobs(const JobsRequest& request) {
+  return Jobs{request}.run();
+}
+
+}  // namespace lockstep::app

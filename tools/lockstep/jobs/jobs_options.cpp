@@ -1,0 +1,142 @@
+#include "tools/lockstep/jobs/jobs_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "tools/app/inputs/scenario_file.hpp"
+#include "tools/lockstep/options/rank_list.hpp"
+#include "tools/lockstep/output/errors.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr int kMostGpus = 65536;
+constexpr int kMostSteps = 100;
+
+int number_of(const std::string& option, const std::string& text, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > most)
+    throw UsageError(
+        fmt::format("{}: expected an integer from 1 to {}, got \"{}\"", option, most, text));
+  return value;
+}
+
+/// "parallel.tp=4".
+bool begins_override(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  constexpr std::string_view kKey =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+  return equals != std::string::npos && equals > 0 && word.find_first_not_of(kKey) == equals;
+}
+
+/// "llama7b-256 parallel.tp=4 parallel.dp=8". What-ifs are of the first job alone.
+app::TrainingStepRequest job_of(const std::string& text, const app::TrainingStepRequest& first) {
+  std::istringstream words{text};
+  app::TrainingStepRequest out;
+  std::string word;
+  words >> word;
+  out.file = app::scenario_file(word);
+  out.simulation.network = first.simulation.network;
+  out.ignore_memory = first.ignore_memory;
+  while (words >> word) {
+    // Values have spaces ("200 Gb/s").
+    if (begins_override(word))
+      out.overrides.push_back(word);
+    else if (!out.overrides.empty())
+      out.overrides.back() += " " + word;
+    else
+      throw UsageError(fmt::format(
+          "--job \"{}\": expected a scenario and then KEY=VALUE, got \"{}\"", text, word));
+  }
+  return out;
+}
+
+app::PlacementRequest placement_of(const std::vector<std::string>& places, std::size_t jobs) {
+  using app::PlacementPolicy;
+  app::PlacementRequest out;
+  if (places.empty() || places.front() == "packed") {
+    out.policy = PlacementPolicy::packed;
+  } else if (places.front() == "spread") {
+    out.policy = PlacementPolicy::spread;
+  } else if (places.front().starts_with("random")) {
+    out.policy = PlacementPolicy::random;
+    const std::string rest = places.front().substr(std::string{"random"}.size());
+    if (!rest.empty() && rest.front() != ':')
+      throw UsageError(
+          fmt::format("--place: expected random or random:SEED, got \"{}\"", places.front()));
+    if (!rest.empty())
+      out.seed = static_cast<std::uint64_t>(
+          number_of("--place random", rest.substr(1), std::numeric_limits<int>::max()));
+  } else {
+    out.policy = PlacementPolicy::listed;
+    for (const std::string& list : places)
+      out.listed.push_back(parse_rank_list("--place", list, 0));
+    if (places.size() != jobs)
+      throw UsageError(
+          fmt::format("--place: {} lists of GPUs for {} jobs: one for each", places.size(), jobs));
+    return out;
+  }
+  if (places.size() > 1)
+    throw UsageError("--place: one of packed, spread and random[:SEED], or a list of GPUs per job");
+  return out;
+}
+
+}  // namespace
+
+void add_jobs(const Command& command, JobsOptions& given) {
+  command
+      .add_option(
+          "--job", given.jobs,
+          "Another training job at the same time on other GPUs of this scenario's cluster, with "
+          "KEY=VALUE after it: \"llama7b-256 parallel.tp=4\"; repeatable. Prints how much "
+          "the jobs slow each other down")
+      ->type_name("SCENARIO")
+      ->allow_extra_args(false);
+  command
+      .add_option("--place", given.places,
+                  "GPUs of the jobs: packed, spread (nodes in turn), random[:SEED] (nodes), or a "
+                  "list such as 0..7,16..23 for each job, repeated (default: packed)")
+      ->type_name("PLACEMENT")
+      ->allow_extra_args(false);
+  command
+      .add_option("--gpus", given.gpus,
+                  "GPUs of the cluster that the jobs share (default: as many as they have)")
+      ->type_name("N");
+  command
+      .add_option("--steps", given.steps,
+                  "Steps of the longest job; shorter ones run as long (default: 1)")
+      ->type_name("N");
+}
+
+app::JobsRequest jobs_request(const JobsOptions& given, const app::TrainingStepRequest& first) {
+  app::JobsRequest out;
+  out.jobs.push_back(first);
+  for (const std::string& each : given.jobs) out.jobs.push_back(job_of(each, first));
+  out.placement = placement_of(given.places, out.jobs.size());
+  if (!given.gpus.empty()) out.gpus = number_of("--gpus", given.gpus, kMostGpus);
+  if (!given.steps.empty()) out.steps = number_of("--steps", given.steps, kMostSteps);
+  return out;
+}
+
+ConfigError as_written(const ConfigError& error, const app::JobsRequest& request) {
+  constexpr std::string_view kSet = "--set ";
+  std::vector<Problem> problems = error.problems();
+  for (Problem& each : problems) {
+    if (!each.file.starts_with(kSet)) continue;
+    const std::string written = each.file.substr(kSet.size());
+    for (std::size_t job = 1; job < request.jobs.size(); ++job)
+      if (std::ranges::count(request.jobs[job].overrides, written) > 0)
+        each.file.replace(0, kSet.size(), "--job ");
+  }
+  return {std::move(problems), error.total()};
+}
+
+}  // namespace lockstep::cli

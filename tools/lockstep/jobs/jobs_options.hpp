@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/config_error.hpp"
+#include "tools/app/jobs/run_jobs.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
+
+namespace lockstep::cli {
+
+/// Options of `run` for several jobs on one cluster.
+struct JobsOptions {
+  std::vector<std::string> jobs{};    // "llama7b-256 parallel.tp=4"
+  std::vector<std::string> places{};  // "spread", or a list of GPUs by job
+  std::string gpus{};                 // of the cluster
+  std::string steps{};                // of the longest job
+};
+
+void add_jobs(const Command& command, JobsOptions& given);
+
+/// `first`: of the scenario of the command. Throws UsageError, RequestError for unknown scenarios.
+[[nodiscard]] app::JobsRequest jobs_request(const JobsOptions& given,
+                                            const app::TrainingStepRequest& first);
+
+/// Of an error in an override of another job, which is written after --job.
+[[nodiscard]] ConfigError as_written(const ConfigError& error, const app::JobsRequest& request);
+
+}  // namespace lockstep::cli

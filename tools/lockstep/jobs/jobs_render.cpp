@@ -1,0 +1,118 @@
+#include "tools/lockstep/jobs/jobs_render.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/config/json_values.hpp"
+#include "tools/app/fingerprint.hpp"
+#include "tools/app/json.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+using app::JobResult;
+using app::JobsResult;
+
+constexpr std::size_t kMostLinks = 4;
+constexpr std::size_t kLongestList = 20;
+
+std::string_view name_of(app::PlacementPolicy policy) {
+  constexpr std::array<std::string_view, 4> kNames{"packed", "spread", "random", "listed"};
+  return kNames.at(static_cast<std::size_t>(policy));
+}
+
+/// "0-7,16-23".
+std::string ranges_of(const std::vector<EndpointId>& gpus) {
+  std::string out;
+  for (std::size_t i = 0; i < gpus.size();) {
+    std::size_t last = i;
+    while (last + 1 < gpus.size() && gpus[last + 1] == gpus[last] + 1) ++last;
+    out += (out.empty() ? "" : ",") + std::to_string(gpus[i]);
+    if (last > i) out += "-" + std::to_string(gpus[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+/// Of the table, where lists may be long.
+std::string shortened(const std::string& list) {
+  if (list.size() <= kLongestList) return list;
+  return list.substr(0, list.rfind(',', kLongestList)) + ", ...";
+}
+
+Cell time(Duration of) {
+  return Cell{of.seconds(), to_string(of)};
+}
+
+std::vector<std::string> link_notes(const JobsResult& result) {
+  if (result.shared.empty()) return {"no link carries traffic of several jobs"};
+  std::vector<std::string> out{"links that several jobs use, the busiest first"};
+  for (std::size_t i = 0; i < std::min(kMostLinks, result.shared.size()); ++i) {
+    const app::LinkClass& each = result.shared[i];
+    out.push_back(fmt::format("  {}: {} links of {}, busiest {:.1f} %, mean {:.1f} %", each.name,
+                              each.links, to_string(each.bandwidth), 100 * each.busiest,
+                              100 * each.mean));
+  }
+  return out;
+}
+
+}  // namespace
+
+Report jobs_report(const JobsResult& result) {
+  Report out;
+  out.schema = "lockstep.run.jobs/1";
+  Json config = Json::array();
+  app::Fingerprint physics;
+  for (const JobResult& each : result.jobs) {
+    config.push_back(Json::parse(json_text(each.scenario.resolved)));
+    for (const EndpointId gpu : each.gpus) physics.add(static_cast<std::int64_t>(gpu));
+    physics.add(each.alone.ps());
+    physics.add(each.together.ps());
+  }
+  out.config = config.dump();
+  out.fingerprint = physics.text();
+  out.columns = {{"job", "job", {}, false},
+                 {"name", "scenario", {}, true, 30},
+                 {"ranks", "ranks", {}, false},
+                 {"gpus", "GPUs", {}, true, 24},
+                 {"step_alone_s", "step alone", {}, false},
+                 {"step_time_s", "with others", {}, false},
+                 {"slowdown_fraction", "slower by", "%", false},
+                 {"shortest_step_s", {}, {}, false},
+                 {"longest_step_s", {}, {}, false},
+                 {"steps", "steps", {}, false}};
+  Section section;
+  section.notes = {fmt::format("{} jobs on {} GPUs of {}, {}; every rank and every transfer",
+                               result.jobs.size(), result.gpus, result.cluster,
+                               name_of(result.policy))};
+  for (std::size_t i = 0; i < result.jobs.size(); ++i) {
+    const JobResult& each = result.jobs[i];
+    const auto [least, most] = std::ranges::minmax(each.each);
+    section.rows.push_back({Cell{static_cast<std::int64_t>(i + 1)}, Cell{each.scenario.name},
+                            Cell{static_cast<std::int64_t>(each.gpus.size())},
+                            Cell{ranges_of(each.gpus), shortened(ranges_of(each.gpus))},
+                            time(each.alone), time(each.together),
+                            Cell{each.slowdown(), fmt::format("{:.2f}", 100 * each.slowdown())},
+                            time(least), time(most), Cell{static_cast<std::int64_t>(each.steps)}});
+  }
+  section.closing = link_notes(result);
+  out.sections.push_back(std::move(section));
+  out.more.emplace_back("gpus", std::to_string(result.gpus));
+  out.more.emplace_back("placement", Json(std::string{name_of(result.policy)}).dump());
+  Json links = Json::array();
+  for (const app::LinkClass& each : result.shared)
+    links.push_back({{"links", each.name},
+                     {"count", each.links},
+                     {"bandwidth_Bps", each.bandwidth.bytes_per_second()},
+                     {"busiest_fraction", each.busiest},
+                     {"mean_fraction", each.mean},
+                     {"example", each.example}});
+  out.more.emplace_back("shared_links", links.dump());
+  return out;
+}
+
+}  // namespace lockstep::cli
