@@ -39,9 +39,8 @@ TEST_CASE("a mistyped or missing word of the command is named") {
       "lockstep",
       {{"",
         "expected a command: collective, topology, explain, complexity, schedule, replay, run, "
-        "compare, sensitivity, report, trace, sweep, plan, merge, query, calibrate, teach, list, "
-        "validate, "
-        "verify, completion, man, help; see --help"},
+        "compare, sensitivity, campaign, report, trace, sweep, plan, merge, query, calibrate, "
+        "teach, list, validate, verify, completion, man, help; see --help"},
        {"teach", "teach: expected one of --output FOLDER, --serve and --ask REQUEST"},
        {"teach --serve -o lectures",
         "teach: expected one of --output FOLDER, --serve and --ask REQUEST"},
@@ -60,11 +59,12 @@ TEST_CASE("a mistyped or missing word of the command is named") {
        {"collective sort --cluster star",
         R"(no collective named "sort"; choose from all_reduce, reduce_scatter, all_gather, broadcast, reduce, scatter, gather, all_to_all, send_recv, barrier)"},
        {"list",
-        "expected a registry: algorithms, topologies, devices, clusters, models, scenarios, stacks "
-        "or spaces"},
+        "expected a registry: algorithms, topologies, devices, clusters, models, scenarios, "
+        "stacks, spaces "
+        "or campaigns"},
        {"list algoritms", R"(no list of "algoritms"; did you mean "algorithms"?)"},
        {"list pets",
-        R"(no list of "pets"; choose from algorithms, topologies, devices, clusters, models, scenarios, stacks, spaces)"},
+        R"(no list of "pets"; choose from algorithms, topologies, devices, clusters, models, scenarios, stacks, spaces, campaigns)"},
        {"list algorithms --format jsn",
         R"(--format: expected table, json, csv or md, got "jsn")"}});
 }

@@ -40,6 +40,7 @@ int run_command_line(int argc, char** argv) {
   add_run(app);
   add_compare(app);
   add_sensitivity(app);
+  add_campaign(app);
   add_report(app);
   add_trace_serve(app);
   add_sweep(app);

@@ -19,6 +19,7 @@ void add_calibrate(const Command& app);
 void add_run(const Command& app);
 void add_compare(const Command& app);
 void add_sensitivity(const Command& app);
+void add_campaign(const Command& app);
 void add_report(const Command& app);
 void add_trace_serve(const Command& app);
 void add_plan(const Command& app);

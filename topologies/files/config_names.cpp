@@ -41,7 +41,7 @@ ConfigNames::ConfigNames(const std::filesystem::path& configs, std::string_view 
   };
   (void)read_document(read_json(table), [&](ObjectReader& in) {
     for (const std::string_view each :
-         {"devices", "clusters", "models", "scenarios", "stacks", "spaces"})
+         {"devices", "clusters", "models", "scenarios", "stacks", "spaces", "campaigns"})
       if (const auto value = in.optional(each)) read_folder(std::string{each}, *value);
     return true;
   });

@@ -147,6 +147,8 @@ const std::vector<Source>& sources() {
       {"scenario", or_file("scenarios")},
       {"--job", or_file("scenarios")},
       {"--place", any_of({"packed", "spread", "random"})},
+      {"campaign", or_file("campaigns")},
+      {"--against", or_file("scenarios"), "SCENARIO|RESULT"},
       {"--device", from("devices")},
       {"--stack", from("stacks")},
       {"--model", or_file("models")},
@@ -185,7 +187,7 @@ const std::vector<Source>& sources() {
       {"--trace-detail", any_of({"microbatch", "layer", "kernel"})},
       {"word", [](const Arguments&) { return help_words(); }},
       {"registry", any_of({"algorithms", "topologies", "devices", "clusters", "models", "scenarios",
-                           "stacks", "spaces"})},
+                           "stacks", "spaces", "campaigns"})},
       {"trace",
        [](const Arguments&) {
          return Completions{{}, true};

@@ -114,8 +114,9 @@ Report clusters() {
 }
 
 const std::vector<std::string_view>& lists() {
-  static const std::vector<std::string_view> all = {
-      "algorithms", "topologies", "devices", "clusters", "models", "scenarios", "stacks", "spaces"};
+  static const std::vector<std::string_view> all = {"algorithms", "topologies", "devices",
+                                                    "clusters",   "models",     "scenarios",
+                                                    "stacks",     "spaces",     "campaigns"};
   return all;
 }
 
@@ -127,6 +128,7 @@ Report registry(const std::string& which) {
   if (which == "scenarios") return list_scenarios();
   if (which == "stacks") return list_stacks();
   if (which == "spaces") return list_spaces();
+  if (which == "campaigns") return list_campaigns();
   const std::string message = fmt::format("no list of \"{}\"", which);
   if (const auto meant = did_you_mean(which, lists()))
     throw UsageError(fmt::format("{}; did you mean \"{}\"?", message, *meant));
@@ -150,8 +152,10 @@ void add_list(const Command& app) {
   const Command command =
       app.add_subcommand("list", "List available algorithms, clusters, models and scenarios");
   command
-      ->add_option("registry", given->which,
-                   "algorithms, topologies, devices, clusters, models, scenarios, stacks or spaces")
+      ->add_option(
+          "registry", given->which,
+          "algorithms, topologies, devices, clusters, models, scenarios, stacks, spaces or "
+          "campaigns")
       ->required();
   command
       ->add_option("collective", given->algorithms.collective,

@@ -6,6 +6,7 @@
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/stacks/software_stack.hpp"
+#include "tools/app/campaign/file/campaign_file.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/plan/space.hpp"
 
@@ -114,6 +115,26 @@ Report list_spaces() {
   }
   out.sections.push_back(std::move(section));
   out.footer = {"`lockstep plan --space NAME` answers; files: " + folder};
+  return out;
+}
+
+Report list_campaigns() {
+  Report out;
+  out.schema = "lockstep.list.campaigns/1";
+  out.columns = {{"name", "campaign", "", true},
+                 {"causes", "causes", ""},
+                 {"file", "", "", true},
+                 {"summary", "summary", "", true, 200}};
+  Section section;
+  const std::string folder = config_folder() + "/campaigns";
+  for (const std::string& id : device_ids(folder)) {
+    const std::string path = fmt::format("{}/{}.json", folder, id);
+    const CampaignPlan plan = read_campaign(read_json(path));
+    section.rows.push_back({text(id), Cell{static_cast<std::int64_t>(plan.causes.size())},
+                            text(path), text(plan.summary)});
+  }
+  out.sections.push_back(std::move(section));
+  out.footer = {"`lockstep campaign SCENARIO NAME` simulates; files: " + folder};
   return out;
 }
 

@@ -9,5 +9,6 @@ namespace lockstep::cli {
 [[nodiscard]] Report list_scenarios();
 [[nodiscard]] Report list_stacks();
 [[nodiscard]] Report list_spaces();
+[[nodiscard]] Report list_campaigns();
 
 }  // namespace lockstep::cli

@@ -98,6 +98,7 @@ TEST_CASE("the help leads to every command") {
                                              "lockstep run",
                                              "lockstep compare",
                                              "lockstep sensitivity",
+                                             "lockstep campaign",
                                              "lockstep report",
                                              "lockstep trace",
                                              "lockstep trace serve",

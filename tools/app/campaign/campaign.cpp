@@ -1,0 +1,160 @@
+#include "tools/app/campaign/campaign.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "strategies/scenario/scenario_overlay.hpp"
+#include "tools/app/campaign/job_of.hpp"
+#include "tools/app/errors.hpp"
+#include "tools/app/fingerprint.hpp"
+#include "tools/app/inputs/config_folder.hpp"
+#include "tools/app/inputs/shipped_or_file.hpp"
+#include "tools/app/parallel.hpp"
+#include "topologies/files/config_names.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+[[nodiscard]] double quantile(const std::vector<double>& sorted, double of) {
+  const double at = of * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+[[nodiscard]] std::string file_of(const std::string& name) {
+  constexpr const char* kFolder = "campaigns";
+  if (auto file = shipped_or_file(name, kFolder)) return *std::move(file);
+  throw RequestError("campaign", ConfigNames{config_folder(), kFolder}.complaint("campaign", name));
+}
+
+[[nodiscard]] std::string fingerprint_of(const CampaignOutcome& outcome) {
+  Fingerprint out;
+  out.add(outcome.step_time.us());
+  for (const Replicate& each : outcome.replicates) {
+    for (const LongTime time : each.times.time) out.add(time.us());
+    for (const std::int64_t count : each.failures) out.add(count);
+  }
+  return out.text();
+}
+
+class Campaign {
+ public:
+  explicit Campaign(const CampaignRequest& request) : request_{request} {
+    if (request.steps.empty()) throw RequestError("scenario", "expected a scenario");
+    out_.file = file_of(request.file);
+    JsonDocument document = read_json(out_.file);
+    Overlay overlay;
+    for (const std::string& each : request.overrides) overlay.apply(each, document.root);
+    try {
+      out_.plan = read_campaign(document);
+    } catch (const ConfigError& error) {
+      throw overlay.attributed(error);
+    }
+    out_.resolved = document.root;
+    out_.replicates = request.replicates;
+    out_.seed = request.seed;
+  }
+
+  [[nodiscard]] CampaignResult run() {
+    for (std::size_t i = 0; i < request_.steps.size(); ++i) {
+      TrainingStepRequest step = request_.steps[i];
+      step.step_only = true;
+      step.suggestions = 0;
+      step.on_phase = request_.on_phase;
+      out_.outcomes.push_back(job_of(out_.plan, out_.file, request_.seed, run_step(step)));
+      CampaignOutcome& outcome = out_.outcomes.back();
+      if (i < request_.labels.size()) outcome.label = request_.labels[i];
+      if (outcome.label.empty()) outcome.label = outcome.step.scenario.name;
+    }
+    for (CampaignOutcome& each : out_.outcomes) simulate(each);
+    return std::move(out_);
+  }
+
+ private:
+  void simulate(CampaignOutcome& outcome) const {
+    const bool fails = std::isfinite(outcome.inputs.mtbf_s) && outcome.inputs.save_s > 0;
+    const bool searched = outcome.rule == IntervalRule::simulated;
+    if (fails && (request_.search_interval || searched)) {
+      begin(fmt::format("simulating checkpoint intervals of {}", outcome.step.scenario.name));
+      outcome.search = search(outcome);
+      if (searched)
+        outcome.job.interval = outcome.step_time * outcome.search.points[outcome.search.best].steps;
+    }
+    begin(fmt::format("simulating {} campaigns of {}", request_.replicates,
+                      outcome.step.scenario.name));
+    outcome.replicates.resize(request_.replicates);
+    in_parallel(
+        request_.replicates,
+        [&](std::size_t i) { outcome.replicates[i] = simulate_replicate(outcome.job, i); },
+        request_.threads);
+    if (std::ranges::any_of(outcome.replicates, &Replicate::gave_up))
+      throw Refusal(outcome.step.scenario.name,
+                    "the training does not end: after 1000 times its failure-free time it is "
+                    "unfinished; expected rarer failures, shorter restarts or repairs");
+    outcome.fingerprint = fingerprint_of(outcome);
+  }
+
+  [[nodiscard]] IntervalSearch search(const CampaignOutcome& outcome) const {
+    IntervalSearchRequest request{outcome.job, outcome.step_time, outcome.inputs};
+    for (const IntervalRule rule : {IntervalRule::young, IntervalRule::daly,
+                                    IntervalRule::exponential, IntervalRule::availability})
+      request.also.push_back(
+          whole_steps(*closed_interval(rule, outcome.inputs), outcome.step_time));
+    request.also.push_back(outcome.job.interval.us() / outcome.step_time.us());
+    request.replicates = std::min(request_.replicates, kSearchReplicates);
+    request.threads = request_.threads;
+    return search_interval(request);
+  }
+
+  void begin(const std::string& phase) const {
+    if (request_.on_phase) request_.on_phase({phase});
+  }
+
+  static constexpr std::size_t kSearchReplicates = 250;
+  const CampaignRequest& request_;
+  CampaignResult out_;
+};
+
+}  // namespace
+
+Spread spread_of(std::vector<double> values) {
+  Spread out;
+  if (values.empty()) return out;
+  const auto n = static_cast<double>(values.size());
+  for (const double each : values) out.mean += each;
+  out.mean /= n;
+  double squares = 0;
+  for (const double each : values) squares += (each - out.mean) * (each - out.mean);
+  if (values.size() > 1) out.standard_error = std::sqrt(squares / (n - 1) / n);
+  std::ranges::sort(values);
+  out.p10 = quantile(values, 0.1);
+  out.p50 = quantile(values, 0.5);
+  out.p90 = quantile(values, 0.9);
+  return out;
+}
+
+std::int64_t CampaignOutcome::paid_gpus() const {
+  const std::int64_t per_node = step.scenario.cluster.cluster.gpus_per_node();
+  return job.ranks + job.spare_nodes * per_node;
+}
+
+std::vector<double> CampaignOutcome::each(const std::function<double(const Replicate&)>& of) const {
+  std::vector<double> out;
+  out.reserve(replicates.size());
+  for (const Replicate& replicate : replicates) out.push_back(of(replicate));
+  return out;
+}
+
+CampaignResult simulate_campaign(const CampaignRequest& request) {
+  return Campaign{request}.run();
+}
+
+void check_campaign_file(const JsonDocument& document) {
+  (void)read_campaign(document);
+}
+
+}  // namespace lockstep::app

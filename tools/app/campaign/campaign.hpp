@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/json.hpp"
+#include "tools/app/campaign/checkpoint_cost.hpp"
+#include "tools/app/campaign/file/campaign_file.hpp"
+#include "tools/app/campaign/interval_search.hpp"
+#include "tools/app/campaign/intervals.hpp"
+#include "tools/app/campaign/replicate/campaign_job.hpp"
+#include "tools/app/campaign/replicate/replicate.hpp"
+#include "tools/app/progress.hpp"
+#include "tools/app/step/run_step.hpp"
+
+/// From a simulated step to days, money and energy of a whole training, with failures,
+/// checkpoints, stragglers and maintenance.
+namespace lockstep::app {
+
+struct CampaignRequest {
+  /// The layouts to compare; at least one. They see the same failures (common random numbers).
+  std::vector<TrainingStepRequest> steps{};
+  std::vector<std::string> labels{};     // of the steps; absent or empty: the scenario's name
+  std::string file{};                    // a campaign file, or the name of a shipped one
+  std::vector<std::string> overrides{};  // of its values: "checkpoint.interval=300 s"
+  std::size_t replicates = 1000;
+  std::uint64_t seed = kDefaultSeed;
+  std::size_t threads = 0;      // 0: as many as cores; results do not depend on it
+  bool search_interval = true;  // simulate other checkpoint intervals, too
+  OnPhase on_phase{};
+};
+inline constexpr std::size_t kMostReplicates = 1'000'000;
+
+/// Of a quantity over replicates. Quantiles are interpolated linearly between order statistics.
+struct Spread {
+  double mean = 0;
+  double standard_error = 0;  // of the mean; 0 with one replicate
+  double p10 = 0;
+  double p50 = 0;
+  double p90 = 0;
+};
+[[nodiscard]] Spread spread_of(std::vector<double> values);
+
+struct CampaignOutcome {
+  std::string label{};
+  TrainingStepResult step;
+  LongTime step_time{};                 // simulated, or as the campaign says
+  std::optional<std::int64_t> steps{};  // of the whole training; none: until the end of `duration`
+  std::int64_t nodes = 1;
+  CheckpointCost checkpoint{};
+  IntervalInputs inputs{};
+  CampaignJob job{};
+  CampaignCosts costs{};  // of the campaign, else of the cluster and its device
+  IntervalRule rule = IntervalRule::given;
+  std::vector<Replicate> replicates{};
+  /// Simulated at the closed forms and around the best; empty unless searched or without failures.
+  IntervalSearch search{};
+  std::string fingerprint{};
+
+  [[nodiscard]] std::int64_t gpus() const { return job.ranks; }
+  /// Spare nodes included: they are paid for.
+  [[nodiscard]] std::int64_t paid_gpus() const;
+  /// One value per replicate.
+  [[nodiscard]] std::vector<double> each(const std::function<double(const Replicate&)>& of) const;
+};
+
+struct CampaignResult {
+  CampaignPlan plan;
+  std::string file{};
+  JsonValue resolved;  // the campaign file with overrides
+  std::size_t replicates = 0;
+  std::uint64_t seed = 0;
+  std::vector<CampaignOutcome> outcomes{};
+};
+
+/// Errors: as run_step(); ConfigError for the campaign file; RequestError for the request; Refusal
+/// if failures are so frequent that the training does not end.
+[[nodiscard]] CampaignResult simulate_campaign(const CampaignRequest& request);
+
+/// Validates a campaign file; for tests of its schema. Errors: ConfigError.
+void check_campaign_file(const JsonDocument& document);
+
+}  // namespace lockstep::app

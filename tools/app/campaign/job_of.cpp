@@ -1,0 +1,245 @@
+#include "tools/app/campaign/job_of.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tools/app/campaign/replicate/random_draws.hpp"
+#include "tools/app/errors.hpp"
+
+namespace lockstep::app {
+
+namespace {
+
+constexpr double kSlowestProgress = 50;  // expected wall time over training time
+constexpr double kGiveUp = 1000;         // wall time over training time
+constexpr double kMostEvents = 1e7;      // of a replicate
+
+[[nodiscard]] SlowdownSteps slowdown_steps(double more) {
+  return static_cast<SlowdownSteps>(
+      std::llround(more * static_cast<double>(std::uint64_t{1} << kSlowdownBits)));
+}
+
+class JobMaker {
+ public:
+  JobMaker(const CampaignPlan& plan, const std::string& file, std::uint64_t seed,
+           TrainingStepResult step)
+      : plan_{plan}, file_{file}, seed_{seed}, out_{.label = {}, .step = std::move(step)} {}
+
+  [[nodiscard]] CampaignOutcome make() {
+    const Cluster& cluster = out_.step.scenario.cluster.cluster;
+    job_.ranks = cluster.ranks();
+    out_.nodes = cluster.nodes();
+    gpus_per_node_ = cluster.gpus_per_node();
+    add_work();
+    add_layout();
+    out_.checkpoint = checkpoint_cost(plan_.checkpoint, file_, out_.step);
+    job_.asynchronous = plan_.checkpoint.asynchronous;
+    job_.stall = out_.checkpoint.stall;
+    if (job_.asynchronous) job_.write = out_.checkpoint.save;
+    job_.load = out_.checkpoint.load;
+    job_.startup = plan_.startup;
+    job_.data_stall = slowdown_steps(plan_.data_stall);
+    for (const FailureCause& cause : plan_.causes) add_cause(cause);
+    add_stragglers();
+    job_.maintenance = plan_.maintenance;
+    job_.spare_nodes = plan_.spare_nodes;
+    job_.spare_swap = plan_.spare_swap;
+    add_costs();
+    add_interval();
+    check();
+    return std::move(out_);
+  }
+
+ private:
+  void add_work() {
+    const Throughput& of = out_.step.throughput;
+    out_.step_time = plan_.step_time.value_or(LongTime::seconds(of.step_s));
+    if (out_.step_time == LongTime{}) out_.step_time = LongTime::microseconds(1);
+    if (plan_.duration) {
+      job_.work = LongTime::never();
+      job_.horizon = *plan_.duration;
+      return;
+    }
+    out_.steps = steps();
+    if (static_cast<double>(*out_.steps) * out_.step_time.seconds() >
+        LongTime::never().seconds() / kGiveUp)
+      throw RequestError("campaign", fmt::format("{} steps of {:.3f} s are more than 146 years",
+                                                 *out_.steps, out_.step_time.seconds()));
+    job_.work = out_.step_time * *out_.steps;
+    job_.give_up = LongTime::seconds(job_.work.seconds() * kGiveUp);
+  }
+
+  [[nodiscard]] std::int64_t steps() const {
+    const Throughput& of = out_.step.throughput;
+    if (plan_.steps) return *plan_.steps;
+    double steps = 0;
+    if (plan_.tokens) {
+      if (!of.tokens_per_s)
+        throw ConfigError{Problem{file_,
+                                  {},
+                                  "/tokens",
+                                  "the model of " + out_.step.scenario.name +
+                                      " has no tokens; expected steps or duration"}};
+      steps = *plan_.tokens / (*of.tokens_per_s * of.step_s);
+    } else if (of.training_s) {
+      steps = *of.training_s / of.step_s;
+    } else {
+      throw ConfigError{Problem{file_,
+                                {},
+                                "",
+                                "expected steps, tokens or duration, since the scenario " +
+                                    out_.step.scenario.name + " has no tokens to train on"}};
+    }
+    // 100 steps are not 101 because of a division.
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(steps - 1e-6)));
+  }
+
+  void add_layout() {
+    const ParallelConfig& parallel = out_.step.scenario.parallel;
+    job_.replicas = std::max(1, parallel.dp);
+    for (const std::string& axis : parallel.order) {
+      if (axis == "dp") break;
+      job_.ranks_per_replica_block *= axis == "tp"   ? parallel.tp
+                                      : axis == "cp" ? parallel.cp
+                                                     : parallel.pp;
+    }
+  }
+
+  void add_cause(const FailureCause& cause) {
+    JobCause job{cause.detection, cause.restart, cause.repair, cause.policy.value_or(plan_.policy)};
+    std::int64_t units = 1;
+    const auto group = [&](std::int64_t nodes) {
+      job.nodes = std::min(nodes, out_.nodes);
+      job.ranks_per_unit = nodes * gpus_per_node_;
+      units = (out_.nodes + nodes - 1) / nodes;
+    };
+    switch (cause.domain) {
+      case FaultDomain::gpu:
+        job.nodes = 1;
+        units = job_.ranks;
+        break;
+      case FaultDomain::node:
+        group(1);
+        break;
+      case FaultDomain::network_switch:
+        group(plan_.nodes_per_switch);
+        break;
+      case FaultDomain::pod:
+        group(plan_.nodes_per_pod);
+        break;
+      case FaultDomain::software:
+        job.hardware = false;
+        job.policy = FailurePolicy::rollback;
+        break;
+    }
+    job_.causes.push_back(job);
+    job_.failures.push_back({draw_key(seed_, cause.name), units, cause.mtbf});
+  }
+
+  /// The share of the critical path that a slower GPU stretches.
+  [[nodiscard]] double computation_share() const {
+    for (const TrainingStepLimit& limit : out_.step.limits)
+      if (limit.use.kind == TimeUse::Kind::computation) return limit.share;
+    return 1;
+  }
+
+  void add_stragglers() {
+    const double share = computation_share();
+    std::vector<SlowGpus> slow = plan_.slow_gpus;
+    std::ranges::stable_sort(slow, {}, &SlowGpus::slowdown);
+    double from = 1;
+    for (auto each = slow.rbegin(); each != slow.rend(); ++each) {
+      from -= each->fraction;
+      job_.slow_classes.insert(job_.slow_classes.begin(),
+                               {from, slowdown_steps(share * (each->slowdown - 1))});
+    }
+    job_.straggler_key = draw_key(seed_, "stragglers");
+    for (const TransientSlowdown& each : plan_.transients) {
+      job_.transients.push_back({each.duration, slowdown_steps(share * (each.slowdown - 1))});
+      job_.slowdowns.push_back({draw_key(seed_, each.name), job_.ranks, each.every});
+    }
+  }
+
+  void add_costs() {
+    const OperatingCosts& cluster = out_.step.scenario.cluster.costs;
+    CampaignCosts& costs = out_.costs = plan_.costs;
+    if (!costs.usd_per_gpu_hour) costs.usd_per_gpu_hour = cluster.usd_per_gpu_hour;
+    if (!costs.usd_per_gpu_hour)
+      costs.usd_per_gpu_hour = out_.step.scenario.cluster.device.usd_per_hour;
+    if (!costs.static_watts) costs.static_watts = cluster.watts_per_gpu;
+    if (!costs.pue) costs.pue = cluster.pue;
+    if (!costs.usd_per_kwh) costs.usd_per_kwh = cluster.usd_per_kwh;
+  }
+
+  void add_interval() {
+    IntervalInputs& in = out_.inputs;
+    double rate = 0;
+    double restore = 0;
+    for (std::size_t i = 0; i < job_.causes.size(); ++i) {
+      const JobCause& cause = job_.causes[i];
+      if (cause.policy == FailurePolicy::ragged_continue && job_.replicas > 1) continue;
+      const double of =
+          static_cast<double>(job_.failures[i].units) / job_.failures[i].mean.seconds();
+      rate += of;
+      restore += of * restart_time(cause).seconds();
+    }
+    in.mtbf_s = rate > 0 ? 1 / rate : std::numeric_limits<double>::infinity();
+    in.restore_s = rate > 0 ? restore / rate : 0;
+    in.save_s = job_.stall.seconds();
+    out_.rule = plan_.checkpoint.rule;
+    const double wanted = plan_.checkpoint.interval
+                              ? plan_.checkpoint.interval->seconds()
+                              : closed_interval(out_.rule, in).value_or(exponential_interval(in));
+    job_.interval = out_.step_time * whole_steps(wanted, out_.step_time);
+  }
+
+  /// From a failure to training, if a spare node is there.
+  [[nodiscard]] LongTime restart_time(const JobCause& cause) const {
+    LongTime out = cause.detection + cause.restart + job_.startup.total() + job_.load;
+    if (!cause.hardware || !cause.repair) return out;
+    const bool spare = cause.policy == FailurePolicy::hot_spare && job_.spare_nodes > 0;
+    return out + (spare ? job_.spare_swap : *cause.repair);
+  }
+
+  /// Before a simulation that would not end.
+  void check() const {
+    const IntervalInputs& in = out_.inputs;
+    const double ratio = exponential_time(job_.interval.seconds(), in);
+    if (!(ratio <= kSlowestProgress))
+      throw Refusal(
+          out_.step.scenario.name,
+          fmt::format("the training makes no progress: one failure in {:.1f} min, {:.1f} min to "
+                      "restart, a checkpoint every {:.1f} min that stalls it for {:.1f} s",
+                      in.mtbf_s / 60, in.restore_s / 60, job_.interval.seconds() / 60, in.save_s));
+    double rate = 0;
+    for (const auto* processes : {&job_.failures, &job_.slowdowns})
+      for (const UnitProcess& each : *processes)
+        rate += static_cast<double>(each.units) / each.mean.seconds();
+    for (const PlannedMaintenance& each : job_.maintenance) rate += 1 / each.every.seconds();
+    const double wall = std::min(job_.horizon.seconds(), job_.work.seconds() * ratio);
+    if (rate * wall > kMostEvents)
+      throw RequestError("campaign",
+                         fmt::format("a replicate has about {:.1e} failures, slowdowns and "
+                                     "maintenances; at most {:.0e} are simulated",
+                                     rate * wall, kMostEvents));
+  }
+
+  const CampaignPlan& plan_;
+  const std::string& file_;
+  std::uint64_t seed_;
+  CampaignOutcome out_;
+  CampaignJob& job_ = out_.job;
+  std::int64_t gpus_per_node_ = 1;
+};
+
+}  // namespace
+
+CampaignOutcome job_of(const CampaignPlan& plan, const std::string& file, std::uint64_t seed,
+                       TrainingStepResult step) {
+  return JobMaker{plan, file, seed, std::move(step)}.make();
+}
+
+}  // namespace lockstep::app

@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/app/campaign/campaign.hpp"
+#include "tools/app/write_file.hpp"
+#include "tools/lockstep/campaign/campaign_render.hpp"
+#include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/options/format_option.hpp"
+#include "tools/lockstep/options/number_option.hpp"
+#include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/output/progress.hpp"
+#include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/step_report/step_source.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+struct Options {
+  std::string scenario;
+  std::vector<std::string> against;
+  std::vector<std::string> overrides;  // of all scenarios
+  std::vector<std::string> changes;    // of a second one, which is the first with them
+  bool ignore_memory = false;
+  CampaignRequest campaign;
+  bool details = false;
+  std::string rows;
+  OutputStyle style;
+};
+
+TrainingStepRequest step_of(const Options& given, const std::string& scenario, bool changed) {
+  std::vector<std::string> overrides = given.overrides;
+  if (changed) overrides.insert(overrides.end(), given.changes.begin(), given.changes.end());
+  TrainingStepRequest out = step_source(scenario, overrides).options.step;
+  out.ignore_memory = out.ignore_memory || given.ignore_memory;
+  return out;
+}
+
+/// Errors in overrides, named by the option that gave them.
+ConfigError as_written(const ConfigError& error, const Options& given) {
+  const std::string set = "--set ";
+  std::vector<Problem> problems = error.problems();
+  for (Problem& each : problems) {
+    if (!each.file.starts_with(set)) continue;
+    const std::string assignment = each.file.substr(set.size());
+    const auto is_in = [&](const std::vector<std::string>& list) {
+      return std::ranges::find(list, assignment) != list.end();
+    };
+    if (is_in(given.changes)) each.file = "--change " + assignment;
+    if (is_in(given.campaign.overrides)) each.file = "--set-campaign " + assignment;
+  }
+  return {std::move(problems), error.total()};
+}
+
+void campaign(Options& given) {
+  CampaignRequest& request = given.campaign;
+  request.steps.push_back(step_of(given, given.scenario, false));
+  for (const std::string& each : given.against)
+    request.steps.push_back(step_of(given, each, false));
+  if (!given.changes.empty()) {
+    request.labels.resize(request.steps.size());
+    request.steps.push_back(step_of(given, given.scenario, true));
+    request.labels.push_back(
+        fmt::format("{} with {}", given.scenario, fmt::join(given.changes, ", ")));
+  }
+  if (!given.rows.empty()) check_writable(given.rows);
+  request.on_phase = phase_line("campaign", "fewer --replicates take less");
+  const CampaignResult result = simulate_campaign(request);
+  request.on_phase = {};  // ends its line
+  if (!given.rows.empty()) write_file(given.rows, replicate_rows(result));
+  print(render(campaign_report(result, given.details || !given.style.is_table()), given.style));
+}
+
+void add_campaign_options(const Command& command, const std::shared_ptr<Options>& given) {
+  CampaignRequest& request = given->campaign;
+  command
+      .add_option("--set", given->overrides,
+                  "Override a scenario value, e.g. parallel.tp=4, of all scenarios; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--set-campaign", request.overrides,
+                  "Override a value of the campaign, e.g. checkpoint.interval=young or "
+                  "policy=rollback; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--against", given->against,
+                  "Another scenario to compare with, under the same failures; repeatable")
+      ->type_name("SCENARIO|RESULT")
+      ->allow_extra_args(false);
+  command
+      .add_option("--change", given->changes,
+                  "Compare with the scenario with this value changed, under the same failures; "
+                  "repeatable for several values of one change")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command.add_flag("--ignore-memory", given->ignore_memory,
+                   "Simulate even if a rank needs more memory than its GPU has");
+  add_whole_number(
+      command, "--replicates", 1, kMostReplicates,
+      [&request](auto n) { request.replicates = static_cast<std::size_t>(n); },
+      "Number of simulated campaigns (default: 1000)");
+  add_whole_number(
+      command, "--seed", 0, INT64_MAX, [&request](auto n) { request.seed = n; },
+      "Seed of random draws (default: 1)");
+  add_whole_number(
+      command, "--threads", 1, 1024,
+      [&request](auto n) { request.threads = static_cast<std::size_t>(n); },
+      "Number of threads; results do not depend on it (default: one for each core)");
+}
+
+}  // namespace
+
+void add_campaign(const Command& app) {
+  const Command command = app.add_subcommand(
+      "campaign", "Simulate the days, money and energy of a whole training with failures");
+  const auto given = std::make_shared<Options>();
+  command
+      ->add_option("scenario", given->scenario,
+                   "Scenario file, name of a shipped one, or a result of `run --format json`")
+      ->required()
+      ->type_name("SCENARIO|RESULT");
+  command
+      ->add_option(
+          "campaign", given->campaign.file,
+          "Campaign file (causes of failure, checkpoints, costs), or name of a shipped one")
+      ->required()
+      ->type_name("CAMPAIGN");
+  add_campaign_options(*command, given);
+  command
+      ->add_option("--replicate-rows", given->rows,
+                   "Write a line per replicate with its times in microseconds")
+      ->type_name("FILE.csv");
+  command->add_flag("--details", given->details,
+                    "Print all times, causes and simulated checkpoint intervals");
+  add_format(*command, given->style);
+  command->footer(
+      "Failures of a GPU, node or switch are the same for all scenarios and policies with one\n"
+      "seed, so that differences are not noise. Money and energy are unknown unless the campaign\n"
+      "or the cluster has their inputs. configs/campaigns/README.md explains the model.\n\n"
+      "Examples:\n"
+      "  lockstep campaign llama7b-256 month-of-failures --replicates 100\n"
+      "  lockstep campaign llama7b-256 month-of-failures --replicates 100 --change parallel.tp=4 "
+      "--change parallel.dp=16");
+  command->callback([given] {
+    try {
+      campaign(*given);
+    } catch (const ConfigError& error) {
+      throw as_written(error, *given);
+    }
+  });
+}
+
+}  // namespace lockstep::cli
