@@ -33,7 +33,7 @@ namespace {
 
 [[nodiscard]] std::string fingerprint_of(const CampaignOutcome& outcome) {
   Fingerprint out;
-  out.add(outcome.step_time.us());
+  out.add(LongTime::seconds(outcome.step_s).us());
   for (const Replicate& each : outcome.replicates) {
     for (const LongTime time : each.times.time) out.add(time.us());
     for (const std::int64_t count : each.failures) out.add(count);
@@ -82,7 +82,8 @@ class Campaign {
       begin(fmt::format("simulating checkpoint intervals of {}", outcome.step.scenario.name));
       outcome.search = search(outcome);
       if (searched)
-        outcome.job.interval = outcome.step_time * outcome.search.points[outcome.search.best].steps;
+        outcome.job.interval =
+            time_of_steps(outcome.search.points[outcome.search.best].steps, outcome.step_s);
     }
     begin(fmt::format("simulating {} campaigns of {}", request_.replicates,
                       outcome.step.scenario.name));
@@ -99,12 +100,12 @@ class Campaign {
   }
 
   [[nodiscard]] IntervalSearch search(const CampaignOutcome& outcome) const {
-    IntervalSearchRequest request{outcome.job, outcome.step_time, outcome.inputs};
+    IntervalSearchRequest request{outcome.job, outcome.inputs, outcome.step_s, outcome.most_steps};
     for (const IntervalRule rule : {IntervalRule::young, IntervalRule::daly,
                                     IntervalRule::exponential, IntervalRule::availability})
       request.also.push_back(
-          whole_steps(*closed_interval(rule, outcome.inputs), outcome.step_time));
-    request.also.push_back(outcome.job.interval.us() / outcome.step_time.us());
+          whole_steps(*closed_interval(rule, outcome.inputs), outcome.step_s, outcome.most_steps));
+    request.also.push_back(outcome.interval_steps());
     request.replicates = std::min(request_.replicates, kSearchReplicates);
     request.threads = request_.threads;
     return search_interval(request);
@@ -135,6 +136,10 @@ Spread spread_of(std::vector<double> values) {
   out.p50 = quantile(values, 0.5);
   out.p90 = quantile(values, 0.9);
   return out;
+}
+
+std::int64_t CampaignOutcome::interval_steps() const {
+  return whole_steps(job.interval.seconds(), step_s, most_steps);
 }
 
 std::int64_t CampaignOutcome::paid_gpus() const {

@@ -47,8 +47,9 @@ struct Spread {
 struct CampaignOutcome {
   std::string label{};
   TrainingStepResult step;
-  LongTime step_time{};                 // simulated, or as the campaign says
+  double step_s = 0;                    // simulated, or as the campaign says
   std::optional<std::int64_t> steps{};  // of the whole training; none: until the end of `duration`
+  std::int64_t most_steps = 1;          // that could be between two saves
   std::int64_t nodes = 1;
   CheckpointCost checkpoint{};
   IntervalInputs inputs{};
@@ -60,6 +61,8 @@ struct CampaignOutcome {
   IntervalSearch search{};
   std::string fingerprint{};
 
+  /// Steps between two saves.
+  [[nodiscard]] std::int64_t interval_steps() const;
   [[nodiscard]] std::int64_t gpus() const { return job.ranks; }
   /// Spare nodes included: they are paid for.
   [[nodiscard]] std::int64_t paid_gpus() const;

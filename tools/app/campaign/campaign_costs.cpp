@@ -17,7 +17,7 @@ constexpr double kJoulesPerKwh = 3.6e6;
 std::optional<double> machine_kwh(const CampaignOutcome& of, const Replicate& replicate) {
   const CampaignCosts& costs = of.costs;
   if (!costs.static_watts) return std::nullopt;
-  const double steps = replicate.executed.seconds() / of.step_time.seconds();
+  const double steps = replicate.executed.seconds() / of.step_s;
   double joules =
       *costs.static_watts * static_cast<double>(of.paid_gpus()) * replicate.wall().seconds();
   joules += costs.joules_per_flop.value_or(0) * of.step.throughput.hardware_flops * steps;

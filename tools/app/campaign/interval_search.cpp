@@ -16,7 +16,6 @@ constexpr double kWorstRatio = 3;  // of the expected time to the best one, to b
 constexpr int kOctaves = 3;
 constexpr int kPerOctave = 4;
 constexpr int kFinePerOctave = 16;
-constexpr std::int64_t kMostSteps = 1'000'000'000;
 
 class Search {
  public:
@@ -28,13 +27,14 @@ class Search {
     const double center = exponential_interval(request_.inputs);
     std::set<std::int64_t> steps(request_.also.begin(), request_.also.end());
     for (int i = -kOctaves * kPerOctave; i <= kOctaves * kPerOctave; ++i)
-      steps.insert(whole_steps(center * std::exp2(double{1} / kPerOctave * i), request_.step_time));
+      steps.insert(whole_steps(center * std::exp2(double{1} / kPerOctave * i), request_.step_s,
+                               request_.most_steps));
     simulate(steps);
     steps.clear();
     const auto near = static_cast<double>(out_.points[out_.best].steps);
     for (int i = -kFinePerOctave / kPerOctave; i <= kFinePerOctave / kPerOctave; ++i)
       steps.insert(std::clamp<std::int64_t>(
-          std::llround(near * std::exp2(double{1} / kFinePerOctave * i)), 1, kMostSteps));
+          std::llround(near * std::exp2(double{1} / kFinePerOctave * i)), 1, request_.most_steps));
     simulate(steps);
     find_flat();
     return std::move(out_);
@@ -47,7 +47,7 @@ class Search {
   }
   /// Hopeless intervals cost the most time.
   [[nodiscard]] bool is_hopeful(std::int64_t steps) const {
-    const double interval = static_cast<double>(steps) * request_.step_time.seconds();
+    const double interval = static_cast<double>(steps) * request_.step_s;
     return exponential_time(interval, request_.inputs) <= kWorstRatio * best_time_;
   }
 
@@ -61,7 +61,7 @@ class Search {
         [&](std::size_t replicate) {
           CampaignJob job = request_.job;
           for (const std::int64_t each : open) {
-            job.interval = request_.step_time * each;
+            job.interval = time_of_steps(each, request_.step_s);
             found[replicate].push_back(simulate_replicate(job, replicate));
           }
         },
@@ -112,10 +112,15 @@ IntervalSearch search_interval(const IntervalSearchRequest& request) {
   return Search{request}.run();
 }
 
-std::int64_t whole_steps(double seconds, LongTime step_time) {
-  const double steps = seconds / step_time.seconds();
+std::int64_t whole_steps(double seconds, double step_s, std::int64_t most) {
+  const double steps = seconds / step_s;
   if (!(steps > 1)) return 1;
-  return steps < static_cast<double>(kMostSteps) ? std::llround(steps) : kMostSteps;
+  return steps < static_cast<double>(most) ? std::llround(steps) : most;
+}
+
+LongTime time_of_steps(std::int64_t steps, double step_s) {
+  return std::max(LongTime::seconds(static_cast<double>(steps) * step_s),
+                  LongTime::microseconds(1));
 }
 
 }  // namespace lockstep::app

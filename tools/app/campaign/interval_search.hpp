@@ -29,8 +29,9 @@ inline constexpr double kFlatGoodput = 0.001;
 
 struct IntervalSearchRequest {
   CampaignJob job{};
-  LongTime step_time{};
   IntervalInputs inputs{};
+  double step_s = 0;
+  std::int64_t most_steps = 1;       // between saves: those of the whole training
   std::vector<std::int64_t> also{};  // intervals to simulate besides, in steps
   std::size_t replicates = 0;
   std::size_t threads = 0;
@@ -40,7 +41,8 @@ struct IntervalSearchRequest {
 /// optimum, then between the neighbors of the best, to 4 %.
 [[nodiscard]] IntervalSearch search_interval(const IntervalSearchRequest& request);
 
-/// Whole steps nearest to a time, at least one.
-[[nodiscard]] std::int64_t whole_steps(double seconds, LongTime step_time);
+/// Whole steps nearest to a time, from one to `most`.
+[[nodiscard]] std::int64_t whole_steps(double seconds, double step_s, std::int64_t most);
+[[nodiscard]] LongTime time_of_steps(std::int64_t steps, double step_s);
 
 }  // namespace lockstep::app

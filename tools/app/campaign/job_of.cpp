@@ -56,19 +56,20 @@ class JobMaker {
  private:
   void add_work() {
     const Throughput& of = out_.step.throughput;
-    out_.step_time = plan_.step_time.value_or(LongTime::seconds(of.step_s));
-    if (out_.step_time == LongTime{}) out_.step_time = LongTime::microseconds(1);
+    out_.step_s = plan_.step_time ? plan_.step_time->seconds() : of.step_s;
     if (plan_.duration) {
       job_.work = LongTime::never();
       job_.horizon = *plan_.duration;
+      out_.most_steps = std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(std::ceil(job_.horizon.seconds() / out_.step_s)));
       return;
     }
     out_.steps = steps();
-    if (static_cast<double>(*out_.steps) * out_.step_time.seconds() >
-        LongTime::never().seconds() / kGiveUp)
+    if (static_cast<double>(*out_.steps) * out_.step_s > LongTime::never().seconds() / kGiveUp)
       throw RequestError("campaign", fmt::format("{} steps of {:.3f} s are more than 146 years",
-                                                 *out_.steps, out_.step_time.seconds()));
-    job_.work = out_.step_time * *out_.steps;
+                                                 *out_.steps, out_.step_s));
+    job_.work = time_of_steps(*out_.steps, out_.step_s);
+    out_.most_steps = *out_.steps;
     job_.give_up = LongTime::seconds(job_.work.seconds() * kGiveUp);
   }
 
@@ -193,7 +194,7 @@ class JobMaker {
     const double wanted = plan_.checkpoint.interval
                               ? plan_.checkpoint.interval->seconds()
                               : closed_interval(out_.rule, in).value_or(exponential_interval(in));
-    job_.interval = out_.step_time * whole_steps(wanted, out_.step_time);
+    job_.interval = time_of_steps(whole_steps(wanted, out_.step_s, out_.most_steps), out_.step_s);
   }
 
   /// From a failure to training, if a spare node is there.

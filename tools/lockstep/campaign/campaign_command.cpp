@@ -146,8 +146,8 @@ void add_campaign(const Command& app) {
       "seed, so that differences are not noise. Money and energy are unknown unless the campaign\n"
       "or the cluster has their inputs. configs/campaigns/README.md explains the model.\n\n"
       "Examples:\n"
-      "  lockstep campaign llama7b-256 month-of-failures --replicates 100\n"
-      "  lockstep campaign llama7b-256 month-of-failures --replicates 100 --change parallel.tp=4 "
+      "  lockstep campaign llama7b-256 typical-failures --replicates 100\n"
+      "  lockstep campaign llama7b-256 typical-failures --replicates 100 --change parallel.tp=4 "
       "--change parallel.dp=16");
   command->callback([given] {
     try {

@@ -13,7 +13,7 @@ namespace {
 }
 
 [[nodiscard]] Json interval_json(const CampaignOutcome& of, std::int64_t steps) {
-  const double seconds = static_cast<double>(steps) * of.step_time.seconds();
+  const double seconds = static_cast<double>(steps) * of.step_s;
   return Json{
       {"steps", steps}, {"interval_s", seconds}, {"period_s", seconds + of.job.stall.seconds()}};
 }
@@ -21,14 +21,14 @@ namespace {
 [[nodiscard]] Json intervals_json(const CampaignOutcome& of) {
   Json out = Json::object();
   out["rule"] = kIntervalRuleNames.at(static_cast<std::size_t>(of.rule));
-  out["used"] = interval_json(of, of.job.interval.us() / of.step_time.us());
+  out["used"] = interval_json(of, of.interval_steps());
   for (const app::IntervalRule rule :
        {app::IntervalRule::young, app::IntervalRule::daly, app::IntervalRule::exponential,
         app::IntervalRule::availability}) {
     const double seconds = *closed_interval(rule, of.inputs);
     Json each{{"interval_s", or_null(seconds)},
               {"period_s", or_null(seconds + of.job.stall.seconds())}};
-    const std::int64_t steps = whole_steps(seconds, of.step_time);
+    const std::int64_t steps = whole_steps(seconds, of.step_s, of.most_steps);
     if (!of.search.empty()) {
       each["steps"] = steps;
       each["goodput_fraction"] = of.search.goodput_at(steps);
@@ -77,7 +77,7 @@ namespace {
 [[nodiscard]] Json outcome_json(const CampaignOutcome& of) {
   const app::CheckpointCost& checkpoint = of.checkpoint;
   Json out{{"scenario", of.label},
-           {"step_time_s", of.step_time.seconds()},
+           {"step_time_s", of.step_s},
            {"steps", of.steps ? Json(*of.steps) : Json{}},
            {"gpus", of.gpus()},
            {"nodes", of.nodes},

@@ -127,7 +127,7 @@ class CampaignReport {
     out.push_back(fmt::format(
         "{}: {} on {} x {}, dp {}, tp {}, pp {}, cp {}, ZeRO-{}; step {:.3f} s ({})", scenario_,
         of.step.scenario.model.name, of.gpus(), of.step.scenario.cluster.device.id, parallel.dp,
-        parallel.tp, parallel.pp, parallel.cp, parallel.zero, of.step_time.seconds(),
+        parallel.tp, parallel.pp, parallel.cp, parallel.zero, of.step_s,
         result_.plan.step_time ? "as the campaign says" : "simulated"));
     const std::string length = of.steps ? fmt::format("{} steps, {} without failures",
                                                       number_text(static_cast<double>(*of.steps)),
@@ -136,14 +136,14 @@ class CampaignReport {
     out.push_back(fmt::format("campaign {}: {}; {} replicates, seed {}", campaign_name(), length,
                               result_.replicates, result_.seed));
     if (std::isfinite(of.inputs.mtbf_s))
-      out.push_back(fmt::format("MTBF of the job {}; mean time from a failure to training {}",
+      out.push_back(fmt::format("MTBF of the job {}; MTTR {}, from a failure to training",
                                 time_text(of.inputs.mtbf_s), time_text(of.inputs.restore_s)));
     out.push_back(fmt::format(
-        "checkpoint: {}, {}{}; save {}, stall {}, restore {}; every {:.0f} steps ({}, {})",
+        "checkpoint: {}, {}{}; save {}, stall {}, restore {}; every {} steps ({}, {})",
         to_string(of.checkpoint.size), of.job.asynchronous ? "asynchronous" : "synchronous",
         result_.plan.checkpoint.sharded ? ", sharded" : "", time_text(of.checkpoint.save.seconds()),
         time_text(of.checkpoint.stall.seconds()), time_text(of.checkpoint.load.seconds()),
-        of.job.interval.seconds() / of.step_time.seconds(), time_text(of.job.interval.seconds()),
+        of.interval_steps(), time_text(of.job.interval.seconds()),
         app::kIntervalRuleNames.at(static_cast<std::size_t>(of.rule))));
     return out;
   }
@@ -174,7 +174,7 @@ class CampaignReport {
     add_row("result", "goodput", "%",
             spread(of, [](const Replicate& each) { return 100 * each.goodput(); }));
     if (!of.steps) {
-      const double step_s = of.step_time.seconds();
+      const double step_s = of.step_s;
       add_row("result", "steps done", "", spread(of, [&](const Replicate& each) {
                 return each.times[app::TimeBucket::productive].seconds() / step_s;
               }));
@@ -233,7 +233,7 @@ class CampaignReport {
     if (of.search.empty()) return;
     out_.sections.emplace_back();
     const app::IntervalSearch& search = of.search;
-    const double step_s = of.step_time.seconds();
+    const double step_s = of.step_s;
     const auto seconds = [&](std::int64_t steps) { return static_cast<double>(steps) * step_s; };
     const double best = seconds(search.points[search.best].steps);
     out_.sections.back().notes = {
@@ -248,7 +248,8 @@ class CampaignReport {
         {IntervalRule::exponential, "exact exponential optimum"},
         {IntervalRule::availability, "availability optimum"}};
     for (const auto& [rule, name] : kRules) {
-      const std::int64_t steps = whole_steps(*closed_interval(rule, of.inputs), of.step_time);
+      const std::int64_t steps =
+          whole_steps(*closed_interval(rule, of.inputs), of.step_s, of.most_steps);
       add_value("interval", name, "s", number(*closed_interval(rule, of.inputs)),
                 percent(search.goodput_at(steps)));
     }

@@ -33,7 +33,8 @@ const std::vector<WordTopic>& word_topics() {
   static const std::vector<WordTopic> kTopics = {
       {"columns", column_words()},         {"results", result_words()},
       {"collectives", collective_words()}, {"network", network_words()},
-      {"training", training_words()},      {"simulation", tool_words()}};
+      {"training", training_words()},      {"campaigns", campaign_words()},
+      {"simulation", tool_words()}};
   return kTopics;
 }
 

@@ -28,6 +28,7 @@ std::span<const Word> result_words();
 std::span<const Word> collective_words();
 std::span<const Word> network_words();
 std::span<const Word> training_words();
+std::span<const Word> campaign_words();
 std::span<const Word> tool_words();
 
 /// The word of this name or other name, in any case, with "-" and "_" for spaces; as a key of JSON

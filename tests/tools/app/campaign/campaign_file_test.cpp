@@ -31,7 +31,7 @@ TEST_CASE("campaigns: schema and reader accept all shipped files and refuse the 
     CHECK(both.verdict(text_of_file(file.path())) == "both accept");
   }
   CHECK(count == 2);
-  const std::string good = text_of_file(kConfigs / "campaigns/month-of-failures.json");
+  const std::string good = text_of_file(kConfigs / "campaigns/typical-failures.json");
   for (const Mutation& m :
        std::vector<Mutation>{{"unknown key", "/cuases", "[]"},
                              {"unknown key of a cause", "/causes/0/mttr", "\"1 h\""},
@@ -57,6 +57,30 @@ TEST_CASE("campaigns: schema and reader accept all shipped files and refuse the 
     CAPTURE(m.name);
     CHECK(both.verdict(mutated(good, m)) == "both refuse");
   }
+}
+
+TEST_CASE("campaigns: schema and reader know the same units") {
+  const SchemaAgreement both{kConfigs / "schema/campaign.schema.json", [](std::string_view text) {
+                               check_campaign_file(parse_json(text, "c.json"));
+                             }};
+  const std::string good = text_of_file(kConfigs / "campaigns/typical-failures.json");
+  std::size_t accepted = 0;
+  for (const std::string pointer : {"/causes/0/detection", "/causes/3/mtbf", "/checkpoint/interval",
+                                    "/energy/static_power", "/energy/per_flop"})
+    for (const std::string unit :
+         {"ps", "ns",     "us",      "µs",      "ms",      "s",       "min",    "h",  "d",
+          "y",  "year",   "W",       "kW",      "MW",      "mW",      "J/FLOP", "J",  "%",
+          "",   "J/FLOP", "nJ/FLOP", "pJ/FLOP", "fJ/FLOP", "aJ/FLOP", "J/B",    "GB", "GB/s"})
+      for (const std::string number : {"1.5", "1.5 ", "2.", "1e1 ", "0x1 ", "-1 ", "+1 ", ".5 "}) {
+        const std::string verdict =
+            both.verdict(mutated(good, {"", pointer, "\"" + number + unit + "\""}));
+        CAPTURE(pointer);
+        CAPTURE(number + unit);
+        CHECK(verdict.starts_with("both "));
+        accepted += verdict == "both accept" ? 1U : 0U;
+      }
+  // Four forms of 8 names of times, three times; of 3 of powers; of 5 of energies (one twice).
+  CHECK(accepted == 4 * (8 * 3 + 3 + 5));
 }
 
 TEST_CASE("campaigns: errors name the place, the value and what is allowed") {

@@ -56,7 +56,8 @@ TEST_CASE("intervals: the simulated optimum is as good as the exact one") {
   job.causes = {{{}, LongTime::seconds(300)}};
   job.failures = {{draw_key(1, "any"), 1, LongTime::seconds(kMtbf)}};
   request.inputs = {kMtbf, 60, 300};
-  request.step_time = LongTime::seconds(10);
+  request.step_s = 10;
+  request.most_steps = 345'600;
   request.replicates = 200;
   const IntervalSearch found = search_interval(request);
   const double exact = exponential_interval(request.inputs);

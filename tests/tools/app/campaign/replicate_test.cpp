@@ -50,6 +50,18 @@ double wall_s(const Replicate& each) {
 
 }  // namespace
 
+// 0, 1, ..., 10: a variance of 11, over 11 values.
+TEST_CASE("replicate: quantiles are interpolated, the standard error is that of the mean") {
+  const Spread spread = spread_of({10, 0, 9, 1, 8, 2, 7, 3, 6, 4, 5});
+  CHECK(spread.mean == 5);
+  CHECK(spread.standard_error == doctest::Approx(1));
+  CHECK(spread.p10 == 1);
+  CHECK(spread.p50 == 5);
+  CHECK(spread.p90 == 9);
+  CHECK(spread_of({1, 2}).p10 == doctest::Approx(1.1));
+  CHECK(spread_of({3}).standard_error == 0);
+}
+
 TEST_CASE("replicate: without failures, training and saves") {
   const Replicate one = simulate_replicate(quiet(), 0);
   CHECK(one.wall() == s(500'000 + 500 * 40));

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-const std::string kMonth = "lockstep campaign llama7b-256 month-of-failures ";
+const std::string kTypical = "lockstep campaign llama7b-256 typical-failures ";
 
 /// A row of the first scenario by its quantity.
 Json row_of(const Json& result, const std::string& quantity) {
@@ -49,7 +49,7 @@ TEST_CASE("campaign: Llama 3's 54 days on 16,384 GPUs") {
 }
 
 TEST_CASE("campaign: the same seed gives the same bytes, whatever the number of threads") {
-  const std::string command = kMonth + "--replicates 50 --format json";
+  const std::string command = kTypical + "--replicates 50 --format json";
   const std::string one = output_of(command + " --threads 1");
   CHECK(one == output_of(command + " --threads 7"));
   CHECK(one != output_of(command + " --seed 2"));
@@ -57,7 +57,7 @@ TEST_CASE("campaign: the same seed gives the same bytes, whatever the number of 
 
 TEST_CASE("campaign: training and badput sum to the wall time exactly") {
   const TemporaryFile rows{""};
-  const Json result = json_of(kMonth + "--replicates 50 --replicate-rows " + rows.path());
+  const Json result = json_of(kTypical + "--replicates 50 --replicate-rows " + rows.path());
   const auto check_sum = [](const Json& times) {
     CHECK(times.size() == 13);  // wall, productive, 11 kinds of badput
     std::int64_t sum = 0;
@@ -81,8 +81,9 @@ TEST_CASE("campaign: training and badput sum to the wall time exactly") {
 // Replicas of more GPUs fail no differently: the counts of both layouts are equal, replicate by
 // replicate.
 TEST_CASE("campaign: layouts are compared under the same failures") {
-  const Json result =
-      json_of(kMonth + "--replicates 50 --change parallel.tp=4 --change parallel.dp=16");
+  const Json result = json_of(kTypical +
+                              "--replicates 50 --set-campaign 'duration=30 d' --change "
+                              "parallel.tp=4 --change parallel.dp=16");
   std::map<std::string, std::vector<double>> failures;
   std::vector<Json> differences;
   for (const Json& row : result.at("rows")) {
@@ -96,15 +97,45 @@ TEST_CASE("campaign: layouts are compared under the same failures") {
   CHECK(differences[1].at("quantity") == "goodput");
 }
 
+// 12 bytes per parameter of optimizer states and 2 of weights; one replica has 4 of 32 nodes, whose
+// NICs limit a save once the storage does not.
+TEST_CASE("campaign: saves are limited by the storage or by the NICs of the writing nodes") {
+  const auto save = [](const std::string& changes) {
+    return json_of(kTypical + "--replicates 1 " + changes).at("outcomes").at(0).at("checkpoint");
+  };
+  const Json slow = save("");
+  const double bytes = slow.at("size_bytes").get<double>();
+  CHECK(bytes == doctest::Approx(14 * 6.738e9).epsilon(0.001));
+  CHECK(slow.at("save_s").get<double>() == doctest::Approx(bytes / 20e9).epsilon(1e-6));
+  CHECK(slow.at("stall_s") == 0.5);
+  const std::string fast = "--set-campaign 'checkpoint.storage.write=50 TB/s' ";
+  const Json sharded = save(fast);
+  const Json whole = save(fast + "--set-campaign checkpoint.sharded=false");
+  CHECK(whole.at("save_s").get<double>() / sharded.at("save_s").get<double>() ==
+        doctest::Approx(8).epsilon(1e-3));
+}
+
+TEST_CASE("campaign: without failures a training saves once, at its end") {
+  const TemporaryFile none{
+      R"({"steps": 10, "checkpoint": {"save_time": "5 s", "load_time": "5 s"}})"};
+  const Json result = json_of("lockstep campaign llama7b-256 " + none.path() + " --replicates 3");
+  const Json outcome = result.at("outcomes").at(0);
+  CHECK(outcome.at("mtbf_s").is_null());
+  CHECK(row_of(result, "checkpoints saved").at("mean") == 1);
+  CHECK(row_of(result, "wall time").at("p50").get<double>() * 86400 ==
+        doctest::Approx(10 * outcome.at("step_time_s").get<double>() + 5).epsilon(1e-6));
+}
+
 TEST_CASE("campaign: money and energy follow from their inputs or are unknown") {
-  const Json result = json_of(kMonth + "--replicates 20");
-  // 34 nodes with the 2 spare ones, 30 days: 272 * 720 GPU-hours.
+  const Json result = json_of(kTypical + "--replicates 20");
+  // 32 nodes and the 2 spare ones.
+  const double gpu_hours = 272 * 24 * row_of(result, "wall time").at("mean").get<double>();
   CHECK(row_of(result, "GPU-hours, with spares").at("mean").get<double>() ==
-        doctest::Approx(272 * 720));
+        doctest::Approx(gpu_hours));
   const double energy = row_of(result, "energy with PUE").at("mean").get<double>();
-  CHECK(energy > 272 * 720 * 0.485 * 1.2);  // static power alone
+  CHECK(energy > gpu_hours * 0.485 * 1.2);  // static power alone
   CHECK(row_of(result, "cost").at("mean").get<double>() ==
-        doctest::Approx(272 * 720 * 2.5 + 0.08 * energy));
+        doctest::Approx(gpu_hours * 2.5 + 0.08 * energy));
   const CommandResult table = run_command(
       "COLUMNS=80 lockstep campaign llama3-70b-dgx-h100 llama3-405b-54-days --replicates 20");
   CHECK(table.status == 0);
@@ -123,18 +154,18 @@ TEST_CASE("campaign: bad input is one error that says what is allowed") {
     int status;
     std::string error;
   };
-  for (const Case& each : std::vector<Case>{
-           {"llama7b-256 " + typo.path(), 2,
-            ":1:2: error: /cuases: unknown key \"cuases\"; did you mean \"causes\"?"},
-           {"llama7b-256 monht-of-failures", 2, "did you mean \"month-of-failures\"?"},
-           {"llama7b-256 missing.json", 2, "missing.json"},
-           {"llama7b-265 month-of-failures", 2, "did you mean \"llama7b-256\"?"},
-           {"llama7b-256", 2, "campaign"},
-           {"llama7b-256 month-of-failures --replicates 0", 2,
-            "--replicates: expected an integer from 1 to 1000000, got \"0\""},
-           {"llama7b-256 month-of-failures --set-campaign policy=retry", 2,
-            "--set-campaign policy=retry: error: /policy: no policy named \"retry\""},
-           {"llama7b-256 " + endless.path(), 1, "the training makes no progress"}}) {
+  for (const Case& each :
+       std::vector<Case>{{"llama7b-256 " + typo.path(), 2,
+                          ":1:2: error: /cuases: unknown key \"cuases\"; did you mean \"causes\"?"},
+                         {"llama7b-256 typicl-failures", 2, "did you mean \"typical-failures\"?"},
+                         {"llama7b-256 missing.json", 2, "missing.json"},
+                         {"llama7b-265 typical-failures", 2, "did you mean \"llama7b-256\"?"},
+                         {"llama7b-256", 2, "campaign"},
+                         {"llama7b-256 typical-failures --replicates 0", 2,
+                          "--replicates: expected an integer from 1 to 1000000, got \"0\""},
+                         {"llama7b-256 typical-failures --set-campaign policy=retry", 2,
+                          "--set-campaign policy=retry: error: /policy: no policy named \"retry\""},
+                         {"llama7b-256 " + endless.path(), 1, "the training makes no progress"}}) {
     CAPTURE(each.arguments);
     const CommandResult result = run_command("lockstep campaign " + each.arguments);
     CHECK(result.status == each.status);
@@ -147,7 +178,7 @@ TEST_CASE("campaign: rules of the checkpoint interval") {
   for (const std::string rule : {"young", "daly", "exponential", "availability", "simulated"}) {
     CAPTURE(rule);
     const Json result =
-        json_of(kMonth + "--replicates 20 --set-campaign checkpoint.interval=" + rule);
+        json_of(kTypical + "--replicates 20 --set-campaign checkpoint.interval=" + rule);
     const Json interval = result.at("outcomes").at(0).at("interval");
     CHECK(interval.at("rule") == rule);
     // Whole steps nearest to the closed form.
@@ -156,6 +187,6 @@ TEST_CASE("campaign: rules of the checkpoint interval") {
                    interval.at(rule).at("interval_s").get<double>()) <= step / 2);
   }
   const Json given =
-      json_of(kMonth + "--replicates 20 --set-campaign 'checkpoint.interval=10 min'");
+      json_of(kTypical + "--replicates 20 --set-campaign 'checkpoint.interval=10 min'");
   CHECK(given.at("outcomes").at(0).at("interval").at("rule") == "given");
 }
