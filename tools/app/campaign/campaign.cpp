@@ -31,6 +31,18 @@ namespace {
   throw RequestError("campaign", ConfigNames{config_folder(), kFolder}.complaint("campaign", name));
 }
 
+/// A file of the wrong kind is one error instead of one per key.
+void refuse_scenario(const JsonDocument& document) {
+  const auto* root = document.root.get_if<JsonObject>();
+  if (root == nullptr || find_member(*root, "checkpoint") != nullptr) return;
+  for (const JsonMember& each : *root)
+    if (each.key == "model" || each.key == "parallel" || each.key == "cluster")
+      throw ConfigError{
+          Problem{document.file, each.key_at, "/" + each.key,
+                  "this is a scenario; expected a campaign, with \"checkpoint\" and \"causes\": "
+                  "`lockstep list campaigns` lists shipped ones to copy"}};
+}
+
 [[nodiscard]] std::string fingerprint_of(const CampaignOutcome& outcome) {
   Fingerprint out;
   out.add(LongTime::seconds(outcome.step_s).us());
@@ -47,6 +59,7 @@ class Campaign {
     if (request.steps.empty()) throw RequestError("scenario", "expected a scenario");
     out_.file = file_of(request.file);
     JsonDocument document = read_json(out_.file);
+    refuse_scenario(document);
     Overlay overlay;
     for (const std::string& each : request.overrides) overlay.apply(each, document.root);
     try {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "tools/app/campaign/replicate/random_draws.hpp"
@@ -149,13 +150,12 @@ class JobMaker {
 
   void add_stragglers() {
     const double share = computation_share();
-    std::vector<SlowGpus> slow = plan_.slow_gpus;
-    std::ranges::stable_sort(slow, {}, &SlowGpus::slowdown);
+    std::vector<SlowGpus> slow = plan_.slow_gpus;  // the slowest first
+    std::ranges::stable_sort(slow, std::ranges::greater{}, &SlowGpus::slowdown);
     double from = 1;
-    for (auto each = slow.rbegin(); each != slow.rend(); ++each) {
-      from -= each->fraction;
-      job_.slow_classes.insert(job_.slow_classes.begin(),
-                               {from, slowdown_steps(share * (each->slowdown - 1))});
+    for (const SlowGpus& each : slow) {
+      from -= each.fraction;
+      job_.slow_classes.push_back({from, slowdown_steps(share * (each.slowdown - 1))});
     }
     job_.straggler_key = draw_key(seed_, "stragglers");
     for (const TransientSlowdown& each : plan_.transients) {

@@ -74,7 +74,10 @@ void campaign(Options& given) {
   const CampaignResult result = simulate_campaign(request);
   request.on_phase = {};  // ends its line
   if (!given.rows.empty()) write_file(given.rows, replicate_rows(result));
-  print(render(campaign_report(result, given.details || !given.style.is_table()), given.style));
+  const CampaignReportOptions options{
+      given.details || !given.style.is_table(),
+      given.style.format == Format::md && result.outcomes.size() > 1};
+  print(render(campaign_report(result, options), given.style));
 }
 
 void add_campaign_options(const Command& command, const std::shared_ptr<Options>& given) {

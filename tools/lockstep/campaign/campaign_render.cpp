@@ -57,7 +57,8 @@ std::string bucket_label(std::size_t bucket) {
 
 class CampaignReport {
  public:
-  CampaignReport(const CampaignResult& result, bool details) : result_{result}, details_{details} {}
+  CampaignReport(const CampaignResult& result, const CampaignReportOptions& options)
+      : result_{result}, details_{options.details}, names_{options.names} {}
 
   Report make() {
     out_.schema = "lockstep.campaign/1";
@@ -65,7 +66,7 @@ class CampaignReport {
     out_.config = config();
     for (const CampaignOutcome& each : result_.outcomes)
       out_.fingerprint += (out_.fingerprint.empty() ? "" : "-") + each.fingerprint;
-    out_.columns = {{"scenario", "", {}, true},
+    out_.columns = {{"scenario", names_ ? "scenario" : "", {}, true},
                     {"part", "", {}, true},
                     {"quantity", "quantity", {}, true, 40},
                     {"unit", "unit", {}, true},
@@ -287,14 +288,15 @@ class CampaignReport {
 
   const CampaignResult& result_;
   bool details_;
+  bool names_;
   std::string scenario_;
   Report out_;
 };
 
 }  // namespace
 
-Report campaign_report(const CampaignResult& result, bool details) {
-  return CampaignReport{result, details}.make();
+Report campaign_report(const CampaignResult& result, const CampaignReportOptions& options) {
+  return CampaignReport{result, options}.make();
 }
 
 std::string replicate_rows(const CampaignResult& result) {

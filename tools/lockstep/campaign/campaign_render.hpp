@@ -10,7 +10,12 @@ namespace lockstep::cli {
 
 /// A section per scenario, then differences from the first. With `details` also each cause, and
 /// all intervals that were simulated; data formats have all rows.
-[[nodiscard]] Report campaign_report(const CampaignResult& result, bool details);
+struct CampaignReportOptions {
+  bool details = false;
+  bool names = false;  // a column with the scenario, for formats without notes
+};
+[[nodiscard]] Report campaign_report(const CampaignResult& result,
+                                     const CampaignReportOptions& options);
 
 /// A line per scenario and replicate, times in microseconds, as CSV.
 [[nodiscard]] std::string replicate_rows(const CampaignResult& result);

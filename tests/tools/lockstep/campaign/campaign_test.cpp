@@ -154,18 +154,20 @@ TEST_CASE("campaign: bad input is one error that says what is allowed") {
     int status;
     std::string error;
   };
-  for (const Case& each :
-       std::vector<Case>{{"llama7b-256 " + typo.path(), 2,
-                          ":1:2: error: /cuases: unknown key \"cuases\"; did you mean \"causes\"?"},
-                         {"llama7b-256 typicl-failures", 2, "did you mean \"typical-failures\"?"},
-                         {"llama7b-256 missing.json", 2, "missing.json"},
-                         {"llama7b-265 typical-failures", 2, "did you mean \"llama7b-256\"?"},
-                         {"llama7b-256", 2, "campaign"},
-                         {"llama7b-256 typical-failures --replicates 0", 2,
-                          "--replicates: expected an integer from 1 to 1000000, got \"0\""},
-                         {"llama7b-256 typical-failures --set-campaign policy=retry", 2,
-                          "--set-campaign policy=retry: error: /policy: no policy named \"retry\""},
-                         {"llama7b-256 " + endless.path(), 1, "the training makes no progress"}}) {
+  for (const Case& each : std::vector<Case>{
+           {"llama7b-256 " + typo.path(), 2,
+            ":1:2: error: /cuases: unknown key \"cuases\"; did you mean \"causes\"?"},
+           {"llama7b-256 typicl-failures", 2, "did you mean \"typical-failures\"?"},
+           {"llama7b-256 missing.json", 2, "missing.json"},
+           {"llama7b-256 configs/scenarios/llama7b-256.json", 2,
+            "llama7b-256.json:6:3: error: /cluster: this is a scenario; expected a campaign"},
+           {"llama7b-265 typical-failures", 2, "did you mean \"llama7b-256\"?"},
+           {"llama7b-256", 2, "campaign"},
+           {"llama7b-256 typical-failures --replicates 0", 2,
+            "--replicates: expected an integer from 1 to 1000000, got \"0\""},
+           {"llama7b-256 typical-failures --set-campaign policy=retry", 2,
+            "--set-campaign policy=retry: error: /policy: no policy named \"retry\""},
+           {"llama7b-256 " + endless.path(), 1, "the training makes no progress"}}) {
     CAPTURE(each.arguments);
     const CommandResult result = run_command("lockstep campaign " + each.arguments);
     CHECK(result.status == each.status);

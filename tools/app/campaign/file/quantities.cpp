@@ -13,8 +13,8 @@ struct Unit {
   double factor;
 };
 
-constexpr Unit kTimeUnits[] = {{"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3},   {"s", 1},         {"min", 60},
-                               {"h", 3600},  {"d", 86400.0}, {"y", 31557600.0}};
+constexpr Unit kTimeUnits[] = {{"us", 1e-6}, {"\u00b5s", 1e-6}, {"ms", 1e-3},   {"s", 1},
+                               {"min", 60},  {"h", 3600},       {"d", 86400.0}, {"y", 31557600.0}};
 constexpr Unit kPowerUnits[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}};
 constexpr Unit kFlopEnergyUnits[] = {
     {"J/FLOP", 1}, {"nJ/FLOP", 1e-9}, {"pJ/FLOP", 1e-12}, {"fJ/FLOP", 1e-15}};

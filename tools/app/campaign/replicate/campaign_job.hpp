@@ -54,7 +54,7 @@ struct CampaignJob {
   std::vector<UnitProcess> slowdowns{};  // of transients, in the same order
   std::vector<JobSlowdown> transients{};
   std::uint64_t straggler_key = 0;
-  std::vector<JobSlowClass> slow_classes{};  // ascending
+  std::vector<JobSlowClass> slow_classes{};
   std::vector<PlannedMaintenance> maintenance{};
 
   std::int64_t ranks = 1;
