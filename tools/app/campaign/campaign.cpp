@@ -128,7 +128,7 @@ class Campaign {
     if (request_.on_phase) request_.on_phase({phase});
   }
 
-  static constexpr std::size_t kSearchReplicates = 250;
+  static constexpr std::size_t kSearchReplicates = 1000;
   const CampaignRequest& request_;
   CampaignResult out_;
 };

@@ -60,9 +60,10 @@ class Search {
         request_.replicates,
         [&](std::size_t replicate) {
           CampaignJob job = request_.job;
+          EventTrace failures{job.failures, replicate};
           for (const std::int64_t each : open) {
             job.interval = time_of_steps(each, request_.step_s);
-            found[replicate].push_back(simulate_replicate(job, replicate));
+            found[replicate].push_back(simulate_replicate(job, replicate, failures));
           }
         },
         request_.threads);

@@ -21,7 +21,10 @@ namespace {
 [[nodiscard]] Json intervals_json(const CampaignOutcome& of) {
   Json out = Json::object();
   out["rule"] = kIntervalRuleNames.at(static_cast<std::size_t>(of.rule));
-  out["used"] = interval_json(of, of.interval_steps());
+  Json used = interval_json(of, of.interval_steps());
+  used["closed_form_goodput_fraction"] =
+      Json(1 / exponential_time(of.job.interval.seconds(), of.inputs));  // without stragglers
+  out["used"] = used;
   for (const app::IntervalRule rule :
        {app::IntervalRule::young, app::IntervalRule::daly, app::IntervalRule::exponential,
         app::IntervalRule::availability}) {

@@ -115,6 +115,24 @@ TEST_CASE("campaign: saves are limited by the storage or by the NICs of the writ
         doctest::Approx(8).epsilon(1e-3));
 }
 
+// Daly 2006: M e^(R/M) (e^((tau + C)/M) - 1) per tau, with M = 3 h, R = 60 s + 240 s + 120 s, C =
+// 60 s, tau = 1,000 s; 1,000 intervals, of which failures in the first have no checkpoint to
+// restore.
+TEST_CASE("campaign: the wall time of a file with one cause is Daly's closed form") {
+  const TemporaryFile file{R"({"steps": 100000, "step_time": "10 s", "causes": [{"name": "any",
+    "domain": "software", "mtbf": "3 h", "detection": "60 s", "restart": "4 min"}], "checkpoint":
+    {"interval": "1000 s", "save_time": "60 s", "load_time": "2 min"}})"};
+  const Json result = json_of("lockstep campaign llama7b-256 " + file.path());
+  const Json wall = row_of(result, "wall time");
+  const double m = 3 * 3600;
+  const double expected = 1000 * m * std::exp(420 / m) * std::expm1(1060 / m) / 86400;
+  CHECK(std::abs(wall.at("mean").get<double>() - expected) <
+        3 * wall.at("standard_error").get<double>());
+  const Json used = result.at("outcomes").at(0).at("interval").at("used");
+  CHECK(used.at("closed_form_goodput_fraction").get<double>() ==
+        doctest::Approx(1e6 / 86400 / expected).epsilon(1e-9));
+}
+
 TEST_CASE("campaign: without failures a training saves once, at its end") {
   const TemporaryFile none{
       R"({"steps": 10, "checkpoint": {"save_time": "5 s", "load_time": "5 s"}})"};

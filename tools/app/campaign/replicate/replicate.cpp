@@ -12,8 +12,8 @@ namespace {
 
 class Run {
  public:
-  Run(const CampaignJob& job, std::uint64_t replicate)
-      : job_{job}, failures_{job.failures, replicate}, pace_{job, replicate}, fleet_{job} {
+  Run(const CampaignJob& job, std::uint64_t replicate, EventTrace& failures)
+      : job_{job}, failures_{failures}, pace_{job, replicate}, fleet_{job} {
     out_.failures.resize(job.causes.size());
     for (const PlannedMaintenance& each : job.maintenance) due_.push_back(each.every);
   }
@@ -53,12 +53,12 @@ class Run {
   }
   /// The next failure, or the end of the campaign. Failures of replicas that have left are dropped.
   [[nodiscard]] LongTime hard_limit() {
-    while (failures_.next().at < LongTime::never()) {
-      const UnitEvent& next = failures_.next();
-      if (!fleet_.is_gone(job_.causes[next.process], next.unit, next.at)) break;
-      failures_.pop();
+    for (;; ++next_) {
+      const UnitEvent& next = failures_.at(next_);
+      const bool gone = next.at < LongTime::never() &&
+                        fleet_.is_gone(job_.causes[next.process], next.unit, next.at);
+      if (!gone) return std::min({next.at, job_.horizon, job_.give_up});
     }
-    return std::min({failures_.next().at, job_.horizon, job_.give_up});
   }
 
   void book(TimeBucket bucket, LongTime time) {
@@ -79,8 +79,7 @@ class Run {
   // Failures and restarts.
 
   void fail() {
-    const UnitEvent event = failures_.next();
-    failures_.pop();
+    const UnitEvent event = failures_.at(next_++);
     const JobCause& cause = job_.causes[event.process];
     const bool ragged = cause.policy == FailurePolicy::ragged_continue && cause.hardware;
     ++out_.failures[event.process];
@@ -263,7 +262,8 @@ class Run {
   }
 
   const CampaignJob& job_;
-  UnitEvents failures_;
+  EventTrace& failures_;
+  std::size_t next_ = 0;  // failure
   Pace pace_;
   Fleet fleet_;
   Replicate out_;
@@ -280,7 +280,13 @@ class Run {
 }  // namespace
 
 Replicate simulate_replicate(const CampaignJob& job, std::uint64_t replicate) {
-  return Run{job, replicate}.run();
+  EventTrace failures{job.failures, replicate};
+  return Run{job, replicate, failures}.run();
+}
+
+Replicate simulate_replicate(const CampaignJob& job, std::uint64_t replicate,
+                             EventTrace& failures) {
+  return Run{job, replicate, failures}.run();
 }
 
 }  // namespace lockstep::app

@@ -38,4 +38,8 @@ struct Replicate {
 /// a replica leaves is not repeated.
 [[nodiscard]] Replicate simulate_replicate(const CampaignJob& job, std::uint64_t replicate);
 
+/// The same with the failures of the replicate, for jobs that differ in other things.
+[[nodiscard]] Replicate simulate_replicate(const CampaignJob& job, std::uint64_t replicate,
+                                           EventTrace& failures);
+
 }  // namespace lockstep::app

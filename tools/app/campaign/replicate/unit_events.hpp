@@ -56,6 +56,22 @@ class UnitEvents {
   UnitEvent next_;
 };
 
+/// The events of a replicate, kept for several campaigns that see the same ones.
+class EventTrace {
+ public:
+  EventTrace(const std::vector<UnitProcess>& processes, std::uint64_t replicate)
+      : source_{processes, replicate} {}
+  /// Valid until the next call.
+  [[nodiscard]] const UnitEvent& at(std::size_t index) {
+    for (; events_.size() <= index; source_.pop()) events_.push_back(source_.next());
+    return events_[index];
+  }
+
+ private:
+  UnitEvents source_;
+  std::vector<UnitEvent> events_{};
+};
+
 /// The largest of n independent draws that are uniform in [0, 1): one for each unit, the same units
 /// having the same draws whatever n. O(log n), by the records of the sequence: the index of the
 /// next is geometrically distributed, its value uniform above the last (Renyi 1962).
