@@ -178,8 +178,9 @@ class SensitivityReport {
     Section section;
     const ParallelConfig& plan = result_.step.scenario.parallel;
     section.notes = {
-        fmt::format("{}: step {} on {} GPUs; {} simulations", result_.step.scenario.name,
-                    to_string(result_.step.throughput.step), plan.ranks(), result_.simulations),
+        fmt::format("{}: step {} on {} {}; {} simulations", result_.step.scenario.name,
+                    to_string(result_.step.throughput.step), plan.ranks(),
+                    plan.ranks() == 1 ? "GPU" : "GPUs", result_.simulations),
         "elasticity: % of step time per % of the value; two numbers where smaller and larger "
         "values "
         "differ"};
