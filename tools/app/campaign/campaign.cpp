@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "tools/app/campaign/job_of.hpp"
@@ -28,7 +29,7 @@ namespace {
 [[nodiscard]] std::string file_of(const std::string& name) {
   constexpr const char* kFolder = "campaigns";
   if (auto file = shipped_or_file(name, kFolder)) return *std::move(file);
-  throw RequestError("campaign", ConfigNames{config_folder(), kFolder}.complaint("campaign", name));
+  throw RequestError(ConfigNames{config_folder(), kFolder}.complaint("campaign", name));
 }
 
 /// A file of the wrong kind is one error instead of one per key.
@@ -88,12 +89,33 @@ class Campaign {
   }
 
  private:
+  /// Refuses a training that does not end.
+  static void check(const CampaignOutcome& outcome, const Replicate& replicate) {
+    if (!replicate.gave_up) return;
+    const double done = replicate.times[TimeBucket::productive].seconds();
+    throw Refusal(fmt::format(
+        "{}: the training does not end: after 50 times its failure-free time, in {:.0f} "
+        "days, {:.1f} % of it is done; {:.0f} % of the time went into recovery of "
+        "infrastructure, with {} of {} failures waiting for a repair. Expected rarer "
+        "failures, more spare nodes, shorter repairs or restarts, or a duration",
+        outcome.label, replicate.wall().days(), 100 * done / outcome.job.work.seconds(),
+        100 * replicate.times[TimeBucket::infrastructure_recovery].seconds() /
+            replicate.wall().seconds(),
+        replicate.waits_for_repair, failures_of(replicate)));
+  }
+
+  [[nodiscard]] static std::int64_t failures_of(const Replicate& replicate) {
+    return std::accumulate(replicate.failures.begin(), replicate.failures.end(), std::int64_t{0});
+  }
+
   void simulate(CampaignOutcome& outcome) const {
+    const Replicate first = simulate_replicate(outcome.job, 0);  // before thousands like it
+    check(outcome, first);
     const bool fails = std::isfinite(outcome.inputs.mtbf_s) && outcome.inputs.save_s > 0;
     const bool searched = outcome.rule == IntervalRule::simulated;
     if (fails && (request_.search_interval || searched)) {
       begin(fmt::format("simulating checkpoint intervals of {}", outcome.step.scenario.name));
-      outcome.search = search(outcome);
+      outcome.search = search(outcome, failures_of(first));
       if (searched)
         outcome.job.interval =
             time_of_steps(outcome.search.points[outcome.search.best].steps, outcome.step_s);
@@ -105,21 +127,21 @@ class Campaign {
         request_.replicates,
         [&](std::size_t i) { outcome.replicates[i] = simulate_replicate(outcome.job, i); },
         request_.threads);
-    if (std::ranges::any_of(outcome.replicates, &Replicate::gave_up))
-      throw Refusal(outcome.step.scenario.name,
-                    "the training does not end: after 1000 times its failure-free time it is "
-                    "unfinished; expected rarer failures, shorter restarts or repairs");
+    for (const Replicate& each : outcome.replicates) check(outcome, each);
     outcome.fingerprint = fingerprint_of(outcome);
   }
 
-  [[nodiscard]] IntervalSearch search(const CampaignOutcome& outcome) const {
+  [[nodiscard]] IntervalSearch search(const CampaignOutcome& outcome, std::int64_t failures) const {
     IntervalSearchRequest request{outcome.job, outcome.inputs, outcome.step_s, outcome.most_steps};
     for (const IntervalRule rule : {IntervalRule::young, IntervalRule::daly,
                                     IntervalRule::exponential, IntervalRule::availability})
       request.also.push_back(
           whole_steps(*closed_interval(rule, outcome.inputs), outcome.step_s, outcome.most_steps));
     request.also.push_back(outcome.interval_steps());
-    request.replicates = std::min(request_.replicates, kSearchReplicates);
+    request.replicates =
+        std::min(request_.replicates,
+                 std::clamp<std::size_t>(kSearchFailures / static_cast<std::size_t>(failures + 1),
+                                         kFewestSearchReplicates, kMostSearchReplicates));
     request.threads = request_.threads;
     return search_interval(request);
   }
@@ -128,7 +150,9 @@ class Campaign {
     if (request_.on_phase) request_.on_phase({phase});
   }
 
-  static constexpr std::size_t kSearchReplicates = 1000;
+  static constexpr std::size_t kMostSearchReplicates = 1000;
+  static constexpr std::size_t kFewestSearchReplicates = 20;
+  static constexpr std::size_t kSearchFailures = 5'000'000;  // at each interval, for seconds
   const CampaignRequest& request_;
   CampaignResult out_;
 };

@@ -15,7 +15,7 @@ namespace lockstep::app {
 namespace {
 
 constexpr double kSlowestProgress = 50;  // expected wall time over training time
-constexpr double kGiveUp = 1000;         // wall time over training time
+constexpr double kGiveUp = 50;           // wall time over training time
 constexpr double kMostEvents = 1e7;      // of a replicate
 
 [[nodiscard]] SlowdownSteps slowdown_steps(double more) {
@@ -67,8 +67,9 @@ class JobMaker {
     }
     out_.steps = steps();
     if (static_cast<double>(*out_.steps) * out_.step_s > LongTime::never().seconds() / kGiveUp)
-      throw RequestError("campaign", fmt::format("{} steps of {:.3f} s are more than 146 years",
-                                                 *out_.steps, out_.step_s));
+      throw RequestError(
+          fmt::format("{} steps of {:.3f} s are too many; at most 2,900 years are simulated",
+                      *out_.steps, out_.step_s));
     job_.work = time_of_steps(*out_.steps, out_.step_s);
     out_.most_steps = *out_.steps;
     job_.give_up = LongTime::seconds(job_.work.seconds() * kGiveUp);
@@ -210,11 +211,11 @@ class JobMaker {
     const IntervalInputs& in = out_.inputs;
     const double ratio = exponential_time(job_.interval.seconds(), in);
     if (!(ratio <= kSlowestProgress))
-      throw Refusal(
-          out_.step.scenario.name,
-          fmt::format("the training makes no progress: one failure in {:.1f} min, {:.1f} min to "
-                      "restart, a checkpoint every {:.1f} min that stalls it for {:.1f} s",
-                      in.mtbf_s / 60, in.restore_s / 60, job_.interval.seconds() / 60, in.save_s));
+      throw Refusal(fmt::format(
+          "{}: the training makes no progress: one failure in {:.1f} min, {:.1f} min to "
+          "restart, a checkpoint every {:.1f} min that stalls it for {:.1f} s",
+          out_.step.scenario.name, in.mtbf_s / 60, in.restore_s / 60, job_.interval.seconds() / 60,
+          in.save_s));
     double rate = 0;
     for (const auto* processes : {&job_.failures, &job_.slowdowns})
       for (const UnitProcess& each : *processes)
@@ -222,10 +223,10 @@ class JobMaker {
     for (const PlannedMaintenance& each : job_.maintenance) rate += 1 / each.every.seconds();
     const double wall = std::min(job_.horizon.seconds(), job_.work.seconds() * ratio);
     if (rate * wall > kMostEvents)
-      throw RequestError("campaign",
-                         fmt::format("a replicate has about {:.1e} failures, slowdowns and "
-                                     "maintenances; at most {:.0e} are simulated",
-                                     rate * wall, kMostEvents));
+      throw RequestError(
+          fmt::format("a replicate has about {:.1e} failures, slowdowns and "
+                      "maintenances; at most {:.0e} are simulated",
+                      rate * wall, kMostEvents));
   }
 
   const CampaignPlan& plan_;

@@ -17,10 +17,11 @@ using app::IntervalRule;
 using app::LongTime;
 using app::Spread;
 
-/// Four digits, thousands separated: "54.00", "1,234", "0.9312".
+/// Four digits, thousands separated: "54.00", "1,234", "0.9312", "21.57 M".
 std::string number_text(double value) {
   const double size = std::abs(value);
   if (size == 0) return "0";
+  if (size >= 999'999.5) return number_text(value / 1e6) + " M";
   if (size >= 999.5) {
     std::string digits = fmt::format("{:.0f}", value);
     for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (value < 0 ? 1 : 0);

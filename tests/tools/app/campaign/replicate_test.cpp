@@ -166,6 +166,17 @@ TEST_CASE("replicate: ragged continue loses pace instead of progress") {
   const double each_failure = 90 + 5 + (4090 - 90) / 16.0;
   const double failures = ragged.mean / 20'000;
   CHECK(ragged.mean == doctest::Approx(520'000 + failures * each_failure).epsilon(0.003));
+  // Failures in restarts of the whole job make replicas leave, too: the job waits for no repair.
+  job.causes.push_back({s(30), s(600), std::nullopt, FailurePolicy::rollback, false});
+  job.failures.push_back({draw_key(11, "software"), 1, s(20'000)});
+  const Spread recovery = over(job, 200, [](const Replicate& each) {
+    CHECK(each.replicas_left == each.failures[0]);
+    const double at_most = static_cast<double>(each.failures[0]) * (90 + 690) +
+                           static_cast<double>(each.failures[1]) * 690;
+    CHECK(each.times[TimeBucket::infrastructure_recovery].seconds() <= at_most);
+    return wall_s(each);
+  });
+  CHECK(recovery.mean > ragged.mean);
   for (JobCause& cause : job.causes) cause.policy = FailurePolicy::rollback;
   CHECK(over(job, 200, wall_s).mean > ragged.mean);
 }

@@ -167,6 +167,10 @@ TEST_CASE("campaign: bad input is one error that says what is allowed") {
   const TemporaryFile endless{R"({"steps": 1000, "checkpoint": {"save_time": "5 s",
     "load_time": "5 s"}, "causes": [{"name": "a", "domain": "software", "mtbf": "20 s",
     "restart": "10 min"}]})"};
+  // A failure in 2 h, of nodes that are away for a day: some node is away nearly always.
+  const TemporaryFile hopeless{R"({"steps": 10000, "checkpoint": {"save_time": "5 s",
+    "load_time": "5 s"}, "policy": "hot_spare", "causes": [{"name": "a", "domain": "node",
+    "mtbf": "64 h", "repair": "1 d"}], "spares": {"nodes": 1}})"};
   struct Case {
     std::string arguments;
     int status;
@@ -185,7 +189,9 @@ TEST_CASE("campaign: bad input is one error that says what is allowed") {
             "--replicates: expected an integer from 1 to 1000000, got \"0\""},
            {"llama7b-256 typical-failures --set-campaign policy=retry", 2,
             "--set-campaign policy=retry: error: /policy: no policy named \"retry\""},
-           {"llama7b-256 " + endless.path(), 1, "the training makes no progress"}}) {
+           {"llama7b-256 " + endless.path(), 1, "the training makes no progress"},
+           {"llama7b-256 " + hopeless.path(), 1,
+            "the training does not end: after 50 times its failure-free time"}}) {
     CAPTURE(each.arguments);
     const CommandResult result = run_command("lockstep campaign " + each.arguments);
     CHECK(result.status == each.status);

@@ -83,7 +83,7 @@ class Run {
     const JobCause& cause = job_.causes[event.process];
     const bool ragged = cause.policy == FailurePolicy::ragged_continue && cause.hardware;
     ++out_.failures[event.process];
-    if (ragged && !restart_.full && fleet_.leave(cause, event.unit, return_time(cause))) {
+    if (ragged && fleet_.leave(cause, event.unit, return_time(cause))) {
       ++out_.replicas_left;
       restart_.detected = now_ + cause.detection;
       restart_.restart = cause.restart;
