@@ -33,7 +33,7 @@ Cluster with_gpu_links(const Cluster& cluster, const GpuLinkFactors& factors) {
       state.figures = scaled(state.figures, factors);
       state.delayed = state.figures.latency != built.figures.latency;
     }
-    states.push_back(std::move(state));
+    states.push_back(state);
   }
   return cluster.with(LinkOverlay{std::move(states)});
 }

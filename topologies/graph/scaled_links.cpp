@@ -24,12 +24,12 @@ class Scaling {
   }
 
   /// With links in the order of their ids, so that they keep them.
-  [[nodiscard]] std::unique_ptr<Graph> of(const Graph& graph) const {
-    auto out = std::make_unique<Graph>();
-    for (VertexId v = 0; v < vertex_count(graph); ++v) add_vertex(*out, graph[v]);
+  [[nodiscard]] Graph of(const Graph& graph) const {
+    Graph out;
+    for (VertexId v = 0; v < vertex_count(graph); ++v) add_vertex(out, graph[v]);
     const LinkTable links{graph};
     for (std::size_t id = 0; id < links.size(); ++id)
-      add_link(*out, links[id].from, links[id].to, links[id].kind,
+      add_link(out, links[id].from, links[id].to, links[id].kind,
                of(links[id].kind, links[id].figures));
     return out;
   }
@@ -55,7 +55,8 @@ Cluster with_scaled_links(const Cluster& cluster, const LinkKindFactors& factors
   const Scaling scaled{factors};
   const ClusterData& from = cluster.data();
   auto data = std::make_shared<ClusterData>();
-  data->node = {scaled.of(*from.node.graph), from.node.dimensions};
+  *data->node.graph = scaled.of(*from.node.graph);
+  data->node.dimensions = from.node.dimensions;
   data->copies = from.copies;
   data->rank_count = from.rank_count;
   data->auxiliary_count = from.auxiliary_count;
@@ -69,15 +70,18 @@ Cluster with_scaled_links(const Cluster& cluster, const LinkKindFactors& factors
   data->links = LinkTable{*data->node.graph};
   data->planes = from.planes;
   data->rail_first = from.rail_first;
-  data->fabric = {from.fabric.planes, from.fabric.rail_first, scaled.of(*from.fabric.plane),
-                  scaled.of(LinkKind::network, from.fabric.host_link), from.fabric.switch_of};
+  data->fabric.planes = from.fabric.planes;
+  data->fabric.rail_first = from.fabric.rail_first;
+  *data->fabric.plane = scaled.of(*from.fabric.plane);
+  data->fabric.host_link = scaled.of(LinkKind::network, from.fabric.host_link);
+  data->fabric.switch_of = from.fabric.switch_of;
   data->plane_terminals = from.plane_terminals;
   data->switch_links = LinkTable{*data->fabric.plane};
   std::vector<LinkState> states;
   for (LinkState state : cluster.overlay().all()) {
     const LinkKind kind = cluster.built_link(state.id).kind;
     if (!state.failed) state.figures = scaled.of(kind, state.figures);
-    states.push_back(std::move(state));
+    states.push_back(state);
   }
   return Cluster{std::move(data)}.with(LinkOverlay{std::move(states)});
 }

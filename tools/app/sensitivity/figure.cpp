@@ -73,7 +73,7 @@ bool is_of_links(const std::string& name) {
   return false;
 }
 
-std::string with_nic(std::string name) {
+std::string with_nic(const std::string& name) {
   constexpr std::string_view kNetwork = "network ";
   return name.starts_with(kNetwork) ? "nic " + name.substr(kNetwork.size()) : name;
 }
