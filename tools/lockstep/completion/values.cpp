@@ -221,7 +221,11 @@ Completions choices_of(const std::string& type) {
 }  // namespace
 
 Completions values_of(const OptionInfo& option, const Arguments& arguments) {
-  if (option.type.find('|') != std::string::npos) return choices_of(option.type);
+  if (option.type.find('|') != std::string::npos) {
+    // "SCENARIO|RESULT" has none: as an option of that name.
+    Completions choices = choices_of(option.type);
+    if (!choices.words.empty()) return choices;
+  }
   if (const Source* source = source_of(option)) return source->values(arguments);
   Completions out;
   out.files = option.type.rfind("FILE", 0) == 0;

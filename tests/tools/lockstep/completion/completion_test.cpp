@@ -132,6 +132,13 @@ TEST_CASE("keys of scenarios and their enumerated values are offered after --set
   CHECK_FALSE(offers("collective all_reduce --set par", "parallel.tp="));
 }
 
+TEST_CASE("scenarios are offered where a result may stand in their place") {
+  for (const char* typed : {"compare ''", "sensitivity ''", "report ''", "campaign --against ''"}) {
+    CAPTURE(typed);
+    CHECK(offers(typed, "pipeline-1f1b"));
+  }
+}
+
 TEST_CASE("a value without a choice has a type that says so") {
   // Of every option: names, choices or files are offered, or its type is one of these.
   const std::set<std::string> free{
