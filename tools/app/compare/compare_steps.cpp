@@ -13,6 +13,7 @@
 #include "sim/trace/peers.hpp"
 #include "tools/app/parallel.hpp"
 #include "tools/app/plan/regime.hpp"
+#include "tools/app/step/requested_scenario.hpp"
 
 namespace lockstep::app {
 
@@ -112,15 +113,9 @@ class Between {
  private:
   [[nodiscard]] std::optional<Duration> simulated(std::uint64_t mask) const {
     const bool options_of_b = (mask >> scenario_changes_ & 1U) != 0;
-    TrainingStepRequest request = options_of_b ? request_.b : request_.a;
+    TrainingStepRequest request = for_comparison(options_of_b ? request_.b : request_.a);
     request.document = JsonDocument{request.file, with_changes(a_, changes_, mask)};
     request.overrides.clear();
-    request.suggestions = 0;
-    request.ignore_memory = true;
-    request.step_only = true;
-    request.trace.clear();
-    request.on_phase = {};
-    request.on_progress = {};
     try {
       return run_step(request).throughput.step;
     } catch (const Error& error) {

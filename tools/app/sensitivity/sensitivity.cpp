@@ -15,6 +15,7 @@
 #include "tools/app/sensitivity/layout_steps.hpp"
 #include "tools/app/sensitivity/range.hpp"
 #include "tools/app/sensitivity/spreads.hpp"
+#include "tools/app/step/requested_scenario.hpp"
 
 namespace lockstep::app {
 
@@ -42,17 +43,6 @@ std::vector<Figure> chosen(const std::vector<std::string>& names, std::vector<Fi
     if (!twice) out.push_back(found);
   }
   return out;
-}
-
-/// Without what no comparison of steps needs.
-TrainingStepRequest plain(TrainingStepRequest request) {
-  request.suggestions = 0;
-  request.ignore_memory = true;
-  request.step_only = true;
-  request.trace.clear();
-  request.on_phase = {};
-  request.on_progress = {};
-  return request;
 }
 
 /// Without their steps.
@@ -101,7 +91,7 @@ std::vector<SpreadEffect> spread_effects(const SensitivityRequest& request,
 
 TrainingStepResult step_with(const TrainingStepRequest& request, const Figure& figure,
                              double factor) {
-  TrainingStepRequest changed = plain(request);
+  TrainingStepRequest changed = for_comparison(request);
   figure.scale(changed, factor);
   return run_step(changed);
 }
@@ -110,6 +100,7 @@ SensitivityResult sensitivity(const SensitivityRequest& request) {
   SensitivityResult out{run_step(request.step)};
   out.limit = request.limit;
   const std::vector<Figure> figures = chosen(request.figures, figures_of(request.step, out.step));
+  for (const auto& [name, spread] : request.spreads) (void)find_figure(figures, name);
   // The fidelity that was chosen for the step holds for all.
   SensitivityRequest fixed = request;
   fixed.step.simulation.fidelity = out.step.step.fidelity;
@@ -123,7 +114,8 @@ SensitivityResult sensitivity(const SensitivityRequest& request) {
     if (i < figures.size()) {
       found[i] = sensitivity_of(fixed, out.step, figures[i], simulations);
     } else {
-      out.layout[i - figures.size()] = simulated(plain(fixed.step), changes[i - figures.size()]);
+      out.layout[i - figures.size()] =
+          simulated(for_comparison(fixed.step), changes[i - figures.size()]);
       ++simulations;
     }
     progress.step();

@@ -52,4 +52,14 @@ Scenario requested_scenario(const TrainingStepRequest& request) {
   return out;
 }
 
+TrainingStepRequest for_comparison(TrainingStepRequest request) {
+  request.suggestions = 0;
+  request.ignore_memory = true;
+  request.step_only = true;
+  request.trace.clear();
+  request.on_phase = {};
+  request.on_progress = {};
+  return request;
+}
+
 }  // namespace lockstep::app

@@ -17,4 +17,8 @@ struct TrainingStepRequest;
 [[nodiscard]] Scenario requested_scenario(const TrainingStepRequest& request,
                                           const std::vector<std::string>& overrides);
 
+/// The request without what no comparison of step times needs: suggestions, traces, baselines,
+/// progress; whether it fits into memory does not matter.
+[[nodiscard]] TrainingStepRequest for_comparison(TrainingStepRequest request);
+
 }  // namespace lockstep::app

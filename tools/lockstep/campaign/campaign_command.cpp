@@ -125,11 +125,7 @@ void add_campaign(const Command& app) {
   const Command command = app.add_subcommand(
       "campaign", "Simulate the days, money and energy of a whole training with failures");
   const auto given = std::make_shared<Options>();
-  command
-      ->add_option("scenario", given->scenario,
-                   "Scenario file, name of a shipped one, or a result of `run --format json`")
-      ->required()
-      ->type_name("SCENARIO|RESULT");
+  add_step_source(*command, given->scenario);
   command
       ->add_option(
           "campaign", given->campaign.file,

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <cstdint>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "tools/app/inputs/scenario_file.hpp"
+#include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/options/rank_list.hpp"
 #include "tools/lockstep/output/errors.hpp"
 
@@ -17,15 +18,15 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr int kMostGpus = 65536;
-constexpr int kMostSteps = 100;
+constexpr std::uint64_t kMostGpus = 65536;
+constexpr std::uint64_t kMostSteps = 100;
 
-int number_of(const std::string& option, const std::string& text, int most) {
-  int value = 0;
+std::uint64_t seed_of(const std::string& text) {
+  std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > most)
+  if (error != std::errc{} || end != text.data() + text.size())
     throw UsageError(
-        fmt::format("{}: expected an integer from 1 to {}, got \"{}\"", option, most, text));
+        fmt::format("--place random: expected an integer as the seed, got \"{}\"", text));
   return value;
 }
 
@@ -72,9 +73,7 @@ app::PlacementRequest placement_of(const std::vector<std::string>& places, std::
     if (!rest.empty() && rest.front() != ':')
       throw UsageError(
           fmt::format("--place: expected random or random:SEED, got \"{}\"", places.front()));
-    if (!rest.empty())
-      out.seed = static_cast<std::uint64_t>(
-          number_of("--place random", rest.substr(1), std::numeric_limits<int>::max()));
+    if (!rest.empty()) out.seed = seed_of(rest.substr(1));
   } else {
     out.policy = PlacementPolicy::listed;
     for (const std::string& list : places)
@@ -106,14 +105,12 @@ void add_jobs(const Command& command, JobsOptions& given) {
                   "list such as 0..7,16..23 for each job, repeated (default: packed)")
       ->type_name("PLACEMENT")
       ->allow_extra_args(false);
-  command
-      .add_option("--gpus", given.gpus,
-                  "GPUs of the cluster that the jobs share (default: as many as they have)")
-      ->type_name("N");
-  command
-      .add_option("--steps", given.steps,
-                  "Steps of the longest job; shorter ones run as long (default: 1)")
-      ->type_name("N");
+  add_whole_number(
+      command, "--gpus", 1, kMostGpus, [&given](auto n) { given.gpus = static_cast<int>(n); },
+      "GPUs of the cluster that the jobs share (default: as many as they have)");
+  add_whole_number(
+      command, "--steps", 1, kMostSteps, [&given](auto n) { given.steps = static_cast<int>(n); },
+      "Steps of the longest job; shorter ones run as long (default: 1)");
 }
 
 app::JobsRequest jobs_request(const JobsOptions& given, const app::TrainingStepRequest& first) {
@@ -121,8 +118,8 @@ app::JobsRequest jobs_request(const JobsOptions& given, const app::TrainingStepR
   out.jobs.push_back(first);
   for (const std::string& each : given.jobs) out.jobs.push_back(job_of(each, first));
   out.placement = placement_of(given.places, out.jobs.size());
-  if (!given.gpus.empty()) out.gpus = number_of("--gpus", given.gpus, kMostGpus);
-  if (!given.steps.empty()) out.steps = number_of("--steps", given.steps, kMostSteps);
+  out.gpus = given.gpus;
+  out.steps = given.steps;
   return out;
 }
 

@@ -14,8 +14,8 @@ namespace lockstep::cli {
 struct JobsOptions {
   std::vector<std::string> jobs{};    // "llama7b-256 parallel.tp=4"
   std::vector<std::string> places{};  // "spread", or a list of GPUs by job
-  std::string gpus{};                 // of the cluster
-  std::string steps{};                // of the longest job
+  std::optional<int> gpus{};          // of the cluster
+  int steps = 0;                      // of the longest job; 0: not given
 };
 
 void add_jobs(const Command& command, JobsOptions& given);

@@ -133,11 +133,7 @@ void add_sensitivity(const Command& app) {
   const Command command = app.add_subcommand(
       "sensitivity", "How a training step depends on every bandwidth, latency and rate");
   const auto given = std::make_shared<Options>();
-  command
-      ->add_option("scenario", given->scenario,
-                   "Scenario file, name of a shipped one, or a result of `run --format json`")
-      ->required()
-      ->type_name("SCENARIO|RESULT");
+  add_step_source(*command, given->scenario);
   command
       ->add_option("--set", given->overrides,
                    "Override a scenario value, e.g. parallel.tp=4; repeatable")

@@ -367,8 +367,8 @@ Report found_value_report(const FoundValue& found, const std::string& condition)
                                  value_text(figure, figure.value * found.tried),
                                  to_string(found.at->throughput.step))};
   else if (found.any)
-    section.notes = {
-        fmt::format("every {} down to a thousandth of the best makes {}", figure.name, condition)};
+    section.notes = {fmt::format("even a {} of {} is enough for {}", figure.name,
+                                 value_text(figure, figure.value * found.tried), condition)};
   else
     section.notes = {
         fmt::format("the {} {} for {}", rate ? "least" : "longest", figure.name, condition)};

@@ -164,12 +164,16 @@ ConfigError TwoStepsOptions::as_written(const ConfigError& error) const {
   return {std::move(problems), error.total()};
 }
 
-void add_two_steps(const Command& command, TwoStepsOptions& given, const std::string& of_second) {
+void add_step_source(const Command& command, std::string& scenario_or_result) {
   command
-      .add_option("scenario", given.scenario,
+      .add_option("scenario", scenario_or_result,
                   "Scenario file, name of a shipped one, or a result of `run --format json`")
       ->required()
       ->type_name("SCENARIO|RESULT");
+}
+
+void add_two_steps(const Command& command, TwoStepsOptions& given, const std::string& of_second) {
+  add_step_source(command, given.scenario);
   command.add_option("second", given.second, of_second)->type_name("SCENARIO|RESULT");
   command
       .add_option("--set", given.overrides,

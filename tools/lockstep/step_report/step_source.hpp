@@ -21,6 +21,9 @@ struct StepSource {
 [[nodiscard]] StepSource step_source(const std::string& scenario_or_result,
                                      const std::vector<std::string>& overrides = {});
 
+/// SCENARIO|RESULT, for step_source().
+void add_step_source(const Command& command, std::string& scenario_or_result);
+
 /// Notes on stderr if a result, simulated again, has another fingerprint.
 void note_other_fingerprint(const StepSource& source, const TrainingStepResult& result);
 
