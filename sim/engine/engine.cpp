@@ -54,6 +54,7 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
                     std::any_of(network.endpoints.begin(), network.endpoints.end(),
                                 [](const Endpoint& e) { return e.message_overhead > Duration{}; });
   by_track_ = model != NetworkModel::queue;
+  runs_ahead_ = by_track_ && !workload.shares_processors();
   for (const CollectiveCall& call : workload.calls) add_call(call);
   add_streams();
   find_shared_ends();
@@ -64,6 +65,7 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
   do_all_work();
   start_matched();
   begin_offered();
+  change_speeds();
   transport_->settle(queue_);
 }
 
@@ -82,6 +84,9 @@ Engine::Engine(const Engine& other)
       streams_{other.streams_},
       computing_at_{other.computing_at_},
       communicating_{other.communicating_},
+      slowed_{other.slowed_},
+      changed_{other.changed_},
+      runs_ahead_{other.runs_ahead_},
       calls_{other.calls_},
       members_{other.members_},
       lane_count_{other.lane_count_},
@@ -122,6 +127,7 @@ bool Engine::advance() {
     do_all_work();
     start_matched();
     if (!queue_.has_now()) begin_offered();
+    if (!queue_.has_now()) change_speeds();
   } while (queue_.has_now());
   transport_->settle(queue_);
   return true;
@@ -143,10 +149,14 @@ void Engine::handle(const Event& event) {
         take(event.id);
         break;
       case Kind::computed: {
+        // Where communication has slowed it down or sped it up, another event says when it ends.
         const StreamState& state = streams_[event.id];
-        // Where it was slowed down or sped up, another event says when it ends.
-        const bool ends = state.computing && state.until == queue_.now();
-        if (computing_at_.empty() || ends) finish_operation(event.id);
+        if (!state.computing) break;
+        if (state.until == queue_.now()) {
+          finish_operation(event.id);
+        } else if (state.looks == queue_.now()) {
+          look_at_end(event.id);
+        }
         break;
       }
       case Kind::issued:

@@ -107,10 +107,14 @@ class Engine {
     std::uint32_t first_list = 0;    // of dependents of its first operation
     std::uint32_t first_stream = 0;  // to which those lists are relative
     bool busy = false;
-    // If communication slows computation down:
+    // Of a stream that computes: its run, operations from `index` to before `ahead`, of which only
+    // the last can concern others. Their ends are known unless communication slows them down.
     bool computing = false;
     bool slows = false;  // computes outside a processor
-    TimePoint until;     // predicted end
+    std::uint32_t ahead = 0;
+    TimePoint began;  // start of operation `index`
+    TimePoint until;  // predicted end of the run
+    TimePoint looks;  // next event about it: may be before `until`
   };
   struct CallState {
     std::uint32_t first_lane = kNone;  // lane l of member m is first_lane + m * lanes + l
@@ -226,24 +230,37 @@ class Engine {
   // Calls of known duration.
   void begin_to_reuse();
   void add_worker(std::uint32_t stream);
+  void find_rivals();
   [[nodiscard]] bool offer(std::uint32_t call, std::uint32_t member);
   void begin_offered();
   [[nodiscard]] bool begin_known(std::uint32_t call);
   [[nodiscard]] const KnownCalls::Outcome& outcome_of(const CallClass& kind);
   [[nodiscard]] KnownCalls::Outcome replayed_alone(const CallClass& kind) const;
   [[nodiscard]] bool works_alone(std::uint32_t call, std::uint32_t member, TimePoint until);
-  [[nodiscard]] TimePoint earliest_work(KnownCalls::Worker& worker, TimePoint until) const;
-  [[nodiscard]] TimePoint earliest_end(ActivityRef ref, TimePoint until) const;
+  [[nodiscard]] bool meets_no_rival(std::uint32_t call, TimePoint until);
+  [[nodiscard]] bool calls_before(KnownCalls::Caller& caller, TimePoint until) const;
+  [[nodiscard]] TimePoint earliest_call(KnownCalls::Caller& caller, TimePoint until) const;
+  void add_up_computations();
+  [[nodiscard]] std::uint32_t not_begun(std::uint32_t stream) const;
+  void count_replayed(std::uint32_t call, bool begins);
+  void count_message(const MessageWay& way, bool begins);
+  [[nodiscard]] TimePoint earliest_end(ActivityRef ref) const;
   void add_known(std::vector<UInt128>& carried, std::uint64_t& transfers) const;
 
   // Streams.
   void run_stream(std::uint32_t stream);
-  [[nodiscard]] TimePoint issued_at(std::uint32_t stream) const;
+  [[nodiscard]] TimePoint issued_at(std::uint32_t stream, std::uint32_t index) const;
   void begin_operation(std::uint32_t stream);
   void finish_operation(std::uint32_t stream);
   void finish_timed_call(std::uint32_t call);
   void communicates(EndpointId at, int more);
+  void change_speeds();
+  void change_speed(std::uint32_t stream, bool slower);
   void begin_computing(std::uint32_t stream, const Activity& operation);
+  [[nodiscard]] Duration time_of(std::uint32_t stream, std::uint32_t index) const;
+  [[nodiscard]] TimePoint start_of(std::uint32_t stream, std::uint32_t index) const;
+  void time_run(std::uint32_t stream, std::uint32_t index, TimePoint end);
+  void look_at_end(std::uint32_t stream);
   [[nodiscard]] TimePoint compute(EndpointId at, const Activity& operation);
   [[nodiscard]] std::uint32_t list_of(ActivityRef ref, const Stream& waiting) const;
 
@@ -318,6 +335,9 @@ class Engine {
   // Per endpoint, ascending: streams that compute on no processor; empty where nothing slows.
   std::vector<std::vector<std::uint32_t>> computing_at_;
   std::vector<std::int32_t> communicating_;  // collectives in flight per endpoint
+  std::vector<bool> slowed_;                 // endpoints where some are, before this instant
+  std::vector<EndpointId> changed_;          // in this instant, from none to some or back
+  bool runs_ahead_ = false;  // the order of events in an instant decides nothing
   std::vector<CallState> calls_;
   std::vector<MemberState> members_;  // of all calls
   std::uint64_t lane_count_ = 0;      // of all calls

@@ -9,24 +9,16 @@
 namespace lockstep {
 
 // Calls that nothing else can touch while they are under way: the first of a shape is replayed on
-// its own, the others take as long. Nothing can where no other traffic crosses the links, all
-// members begin at one instant, and no member comes to reduce or copy for another call meanwhile.
+// its own, the others take as long. Nothing can where all members begin at one instant, no call
+// that crosses the same links is under way or can begin meanwhile, and no member comes to reduce or
+// copy for another call.
 
 namespace {
 
 /// Streams may be ahead of the sum of their durations by so little, where those are stretched and
 /// shrunk again and rounded each time.
 constexpr Duration kRounding = Duration::picoseconds(1'000'000);
-/// So many times further than asked for is looked ahead, so that it need not be done every time.
-constexpr std::int64_t kFurther = 8;
-
-[[nodiscard]] bool shares_processors(const Workload& workload) {
-  return std::any_of(workload.streams.begin(), workload.streams.end(), [](const Stream& stream) {
-    return std::any_of(stream.all().begin(), stream.all().end(), [](const Activity& of) {
-      return of.kind == Activity::Kind::compute && of.processor != Activity::kOwnProcessor;
-    });
-  });
-}
+constexpr std::size_t kMostRivals = 64;
 
 }  // namespace
 
@@ -38,7 +30,7 @@ bool can_reuse(const Network& network, const Workload& workload, NetworkModel mo
                   [](const Endpoint& e) { return e.message_overhead > Duration{}; });
   const bool scheduled = std::all_of(workload.calls.begin(), workload.calls.end(),
                                      [](const CollectiveCall& call) { return !call.takes; });
-  return !overheads && scheduled && !shares_processors(workload);
+  return !overheads && scheduled && !workload.shares_processors();
 }
 
 void Engine::begin_to_reuse() {
@@ -47,11 +39,65 @@ void Engine::begin_to_reuse() {
   known_->uses.resize(known_->kinds.kinds.size());
   for (std::uint32_t s = 0; s < workload_->streams.size(); ++s) add_worker(s);
   std::erase_if(known_->workers_at, [](const auto& at) { return at.second.size() < 2; });
+  known_->calls.assign(workload_->streams.size(), kNone);
+  add_up_computations();
+  find_rivals();
+}
+
+/// For each group, the streams whose calls and messages can be on its links. A group with many is
+/// not known: every call would have to look at all of them.
+void Engine::find_rivals() {
+  const std::vector<CallGroup>& groups = known_->kinds.groups;
+  known_->replayed.assign(groups.size(), 0);
+  known_->messages.assign(groups.size(), 0);
+  known_->rivals_of.resize(groups.size());
+  std::vector<std::vector<std::uint32_t>> rivals_of(groups.size());  // inverse of CallGroup::rivals
+  for (std::uint32_t group = 0; group < groups.size(); ++group)
+    if (groups[group].is_known)
+      for (const std::uint32_t rival : groups[group].rivals) rivals_of[rival].push_back(group);
+  for (std::uint32_t s = 0; s < workload_->streams.size(); ++s) {
+    const Stream& of = workload_->streams[s];
+    const auto add = [&](std::uint32_t operation, const std::vector<std::uint32_t>& met) {
+      for (const std::uint32_t group : met) {
+        std::vector<KnownCalls::Caller>& callers = known_->rivals_of[group];
+        if (callers.empty() || callers.back().stream != s) callers.push_back({s});
+        callers.back().operations.push_back(operation);
+      }
+    };
+    for (std::uint32_t i = 0; i < of.all().size(); ++i) {
+      const Activity& operation = of.all()[i];
+      if (operation.kind == Activity::Kind::collective) {
+        const std::uint32_t kind = known_->kinds.of_call[of.member_slot(operation).call];
+        add(i, rivals_of[known_->kinds.kinds[kind].group]);
+      } else if (operation.kind == Activity::Kind::send) {
+        const Correspondent to = of.end(operation);
+        add(i, known_->kinds.crossed.at({of.endpoint, to.peer, to.tag}));
+      }
+    }
+  }
+  for (std::size_t group = 0; group < known_->rivals_of.size(); ++group)
+    if (known_->rivals_of[group].size() > kMostRivals) known_->kinds.groups[group].is_known = false;
+}
+
+/// Calls whose transfers are on links, of groups whose rivals must know.
+void Engine::count_replayed(std::uint32_t call, bool begins) {
+  if (!known_) return;
+  std::uint32_t& replayed = known_->replayed[known_->kinds.kinds[known_->kinds.of_call[call]].group];
+  replayed = begins ? replayed + 1 : replayed - 1;
+}
+
+/// Messages of streams, from their sends to their arrivals.
+void Engine::count_message(const MessageWay& way, bool begins) {
+  if (!known_) return;
+  for (const std::uint32_t group : known_->kinds.crossed.at(way)) {
+    std::uint32_t& messages = known_->messages[group];
+    messages = begins ? messages + 1 : messages - 1;
+  }
 }
 
 void Engine::add_worker(std::uint32_t stream) {
   const Stream& of = workload_->streams[stream];
-  KnownCalls::Worker worker{stream};
+  KnownCalls::Caller worker{stream};
   const std::vector<Activity>& operations = of.all();
   for (std::uint32_t i = 0; i < operations.size(); ++i) {
     if (operations[i].kind != Activity::Kind::collective) continue;
@@ -64,7 +110,8 @@ void Engine::add_worker(std::uint32_t stream) {
 /// Lets a member wait for the others of this instant. False where it is to begin by itself.
 bool Engine::offer(std::uint32_t call, std::uint32_t member) {
   if (!known_ || calls_[call].first_lane != kNone) return false;
-  if (!known_->kinds.kinds[known_->kinds.of_call[call]].secluded) return false;
+  const CallClass& kind = known_->kinds.kinds[known_->kinds.of_call[call]];
+  if (!known_->kinds.groups[kind.group].is_known) return false;
   if (workload_->calls[call].members.size() == 1) return begin_known(call);
   known_->offers.push_back({call, member});
   ++calls_[call].awaited;
@@ -93,6 +140,7 @@ bool Engine::begin_known(std::uint32_t call) {
   const KnownCalls::Outcome& outcome = outcome_of(known_->kinds.kinds[kind]);
   if (!outcome.together) return false;
   const TimePoint end = queue_.now() + outcome.takes;
+  if (!meets_no_rival(call, end)) return false;
   if (known_->kinds.kinds[kind].shape.works) {
     const auto members = static_cast<std::uint32_t>(workload_->calls[call].members.size());
     for (std::uint32_t member = 0; member < members; ++member)
@@ -133,40 +181,88 @@ bool Engine::works_alone(std::uint32_t call, std::uint32_t member, TimePoint unt
   const auto found = known_->workers_at.find(workload_->calls[call].members[member]);
   if (found == known_->workers_at.end()) return true;
   const std::uint32_t own = member_state(call, member).stream;
+  return std::none_of(found->second.begin(), found->second.end(), [&](KnownCalls::Caller& worker) {
+    return worker.stream != own && calls_before(worker, until);
+  });
+}
+
+/// Whether no other call can use the links of this one before `until`.
+bool Engine::meets_no_rival(std::uint32_t call, TimePoint until) {
+  const std::uint32_t group = known_->kinds.kinds[known_->kinds.of_call[call]].group;
+  const std::vector<std::uint32_t>& rivals = known_->kinds.groups[group].rivals;
+  if (known_->rivals_of[group].empty()) return true;
+  if (known_->messages[group] > 0) return false;
+  if (std::any_of(rivals.begin(), rivals.end(),
+                  [&](std::uint32_t rival) { return known_->replayed[rival] > 0; }))
+    return false;
+  // Its own streams come to other calls after it.
+  for (std::uint32_t member = 0; member < workload_->calls[call].members.size(); ++member)
+    if (const std::uint32_t own = member_state(call, member).stream; own != kNone)
+      known_->calls[own] = call;
+  std::vector<KnownCalls::Caller>& callers = known_->rivals_of[group];
+  return std::none_of(callers.begin(), callers.end(), [&](KnownCalls::Caller& caller) {
+    return known_->calls[caller.stream] != call && calls_before(caller, until);
+  });
+}
+
+/// Whether a stream can come to the next of these calls before `until`, or is in one.
+bool Engine::calls_before(KnownCalls::Caller& caller, TimePoint until) const {
   const TimePoint clear = until + kRounding;
-  for (KnownCalls::Worker& worker : found->second) {
-    if (worker.stream == own || worker.earliest > clear) continue;
-    worker.earliest = earliest_work(worker, clear);
-    if (worker.earliest <= clear) return false;
-  }
-  return true;
+  if (caller.earliest > clear) return false;
+  caller.earliest = earliest_call(caller, clear);
+  return caller.earliest <= clear;
 }
 
 /// A lower bound of when the next such call begins, exact enough to tell whether it can be before
 /// `until`.
-TimePoint Engine::earliest_work(KnownCalls::Worker& worker, TimePoint until) const {
-  const std::uint32_t index = streams_[worker.stream].index;
-  while (worker.next < worker.operations.size() && worker.operations[worker.next] < index)
-    ++worker.next;
-  if (worker.next == worker.operations.size())
+TimePoint Engine::earliest_call(KnownCalls::Caller& caller, TimePoint until) const {
+  const std::uint32_t index = streams_[caller.stream].index;
+  while (caller.next < caller.operations.size() && caller.operations[caller.next] < index)
+    ++caller.next;
+  if (caller.next == caller.operations.size())
     return TimePoint{Duration::picoseconds(std::numeric_limits<std::int64_t>::max())};
-  const Stream& of = workload_->streams[worker.stream];
+  const Stream& of = workload_->streams[caller.stream];
   const std::vector<Activity>& operations = of.all();
   TimePoint earliest = queue_.now();
-  for (std::uint32_t i = index; i <= worker.operations[worker.next] && earliest <= until; ++i)
+  for (std::uint32_t i = index; i <= caller.operations[caller.next] && earliest <= until; ++i)
     for (const ActivityRef& ref : operations[i].after)
-      earliest = std::max(earliest, earliest_end(of.named(ref), until));
+      earliest = std::max(earliest, earliest_end(of.named(ref)));
   return earliest;
 }
 
-/// Of an operation: what its stream has to compute before, the present operation left out.
-TimePoint Engine::earliest_end(ActivityRef ref, TimePoint until) const {
-  const TimePoint far = queue_.now() + (until - queue_.now()) * kFurther;
-  const std::vector<Activity>& operations = workload_->streams[ref.stream].all();
-  TimePoint at = queue_.now();
-  for (std::uint32_t i = streams_[ref.stream].index + 1; i <= ref.index && at <= far; ++i)
-    if (operations[i].kind == Activity::Kind::compute) at = at + operations[i].duration;
-  return at;
+/// Of an operation: what its stream has to compute before, without what it has begun.
+TimePoint Engine::earliest_end(ActivityRef ref) const {
+  const std::uint32_t from = not_begun(ref.stream);
+  if (ref.index < from) return queue_.now();
+  const std::vector<Duration>& before = *known_->computed_before[ref.stream];
+  return queue_.now() + (before[ref.index + 1] - before[from]);
+}
+
+/// The first operation of a stream that may not have begun.
+std::uint32_t Engine::not_begun(std::uint32_t stream) const {
+  const StreamState& state = streams_[stream];
+  if (!state.computing) return state.index + 1;
+  const auto ends = stream_ends_[stream].begin();
+  const auto under_way =
+      std::upper_bound(ends + state.index, ends + state.ahead - 1, queue_.now());
+  return static_cast<std::uint32_t>(under_way - ends) + 1;
+}
+
+void Engine::add_up_computations() {
+  std::map<const void*, std::shared_ptr<const std::vector<Duration>>> of_pattern;
+  for (const Stream& stream : workload_->streams) {
+    std::shared_ptr<const std::vector<Duration>>& known = of_pattern[stream.all().data()];
+    if (!known) {
+      std::vector<Duration> before(stream.all().size() + 1);
+      for (std::size_t i = 0; i < stream.all().size(); ++i) {
+        const Activity& of = stream.all()[i];
+        const bool computes = of.kind == Activity::Kind::compute;
+        before[i + 1] = before[i] + (computes ? of.duration : Duration{});
+      }
+      known = std::make_shared<const std::vector<Duration>>(std::move(before));
+    }
+    known_->computed_before.push_back(known);
+  }
 }
 
 /// What known calls have put on links.

@@ -53,6 +53,7 @@ void Engine::add_lanes(std::uint32_t call_id) {
   }
   state.first_lane = spare.back();
   spare.pop_back();
+  count_replayed(call_id, true);
   state.phases = call.schedule->phases();
   auto next = lanes_.begin() + state.first_lane;
   for (std::uint32_t member = 0; member < members; ++member) {
@@ -75,6 +76,7 @@ void Engine::give_back_lanes(std::uint32_t call_id) {
   spare_lanes_[members * state.lanes].push_back(state.first_lane);
   state.first_lane = kNone;
   state.phases = {};
+  count_replayed(call_id, false);
 }
 
 void Engine::begin_member(std::uint32_t call, std::uint32_t member) {

@@ -44,6 +44,7 @@ void Engine::add_streams() {
   if (workload_->slowed_permille > 1000) {
     computing_at_.resize(network_->endpoints.size());
     communicating_.resize(network_->endpoints.size());
+    slowed_.resize(network_->endpoints.size());
   }
   waiting_for_.assign(operations, 0);
   add_dependencies();

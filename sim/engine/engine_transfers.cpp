@@ -227,6 +227,8 @@ void Engine::account(const Transfer& transfer, std::int64_t times) {
 void Engine::finish_transfer(TransferId id) {
   Transfer& transfer = transfers_[id];  // nothing new begins before this returns
   ++finished_transfers_;
+  if (!is_lane(transfer.sender))
+    count_message({transfer.from, transfer.to, transfer.channel}, false);
   if (workload_->logs_transfers) {
     log_.push_back(
         {transfer.from, transfer.to, Bytes{transfer.bytes}, transfer.start, queue_.now()});

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct KnownCalls {
     std::vector<UInt128> carried{};  // per link of the shape, bytes times weight
     std::uint64_t transfers = 0;
   };
-  /// A stream whose calls make its endpoint reduce or copy.
-  struct Worker {
+  /// A stream with calls that others must not meet.
+  struct Caller {
     std::uint32_t stream = 0;
     std::vector<std::uint32_t> operations{};  // those calls
     std::size_t next = 0;                     // first of them that has not ended
@@ -36,7 +37,15 @@ struct KnownCalls {
   CallClasses kinds;
   std::map<fold::Key, Outcome> outcomes;
   std::vector<std::uint64_t> uses;                         // per class
-  std::map<EndpointId, std::vector<Worker>> workers_at{};  // endpoints with two or more
+  /// Endpoints with two or more streams whose calls make them reduce or copy.
+  std::map<EndpointId, std::vector<Caller>> workers_at{};
+  // Per group: who calls its rivals or sends messages over its links.
+  std::vector<std::vector<Caller>> rivals_of{};
+  std::vector<std::uint32_t> replayed{};  // per group: calls in flight that are replayed
+  std::vector<std::uint32_t> messages{};  // per group: those in flight on its links
+  std::vector<std::uint32_t> calls{};     // per stream: the call that it was last seen in
+  /// Per stream: time of the computations before each operation; the same for streams of a pattern.
+  std::vector<std::shared_ptr<const std::vector<Duration>>> computed_before{};
   std::vector<Offer> offers{};
 };
 

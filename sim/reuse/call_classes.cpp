@@ -8,13 +8,18 @@ namespace lockstep {
 namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
+/// Groups on a link, or rivals of a group, that are few enough to look at when a call begins.
+constexpr std::size_t kMost = 8;
 
 /// Calls with the same members.
 struct Group {
   std::vector<std::uint32_t> callers;  // per member: its stream; none of those that follow others
   std::size_t called = 0;              // so many members in all its calls
   std::size_t calls = 0;
-  bool secluded = true;
+  bool several_streams = false;  // a member calls from
+  bool starts = false;           // members begin at times of their own
+  bool crowded = false;          // too many groups on its links, or unknown ones
+  std::vector<std::uint32_t> rivals{};
 
   /// Whether streams call the same members every time.
   [[nodiscard]] bool is_called() const {
@@ -29,22 +34,23 @@ class Sorter {
   Sorter(const Network& network, const Workload& workload)
       : workload_{workload},
         shapes_{network},
-        user_(network.links.size(), kNone),
+        users_(network.links.size()),
         called_(workload.calls.size(), false) {}
 
   CallClasses run() {
     for (std::uint32_t call = 0; call < workload_.calls.size(); ++call) add_call(call);
     for (std::uint32_t stream = 0; stream < workload_.streams.size(); ++stream) add_stream(stream);
-    for (Group& group : groups_)
-      if (!group.is_called()) group.secluded = false;
-    for (std::size_t kind = 0; kind < out_.kinds.size(); ++kind)
-      out_.kinds[kind].secluded = groups_[group_of_kind_[kind]].secluded;
+    find_rivals();
+    for (std::uint32_t id = 0; id < groups_.size(); ++id) {
+      Group& group = groups_[id];
+      if (group.several_streams) group.rivals.push_back(id);
+      const bool is_known = group.is_called() && !group.starts && !group.crowded;
+      out_.groups.push_back({std::move(group.rivals), is_known});
+    }
     return std::move(out_);
   }
 
  private:
-  static constexpr std::uint32_t kMessages = UINT32_MAX - 1;  // user of links
-
   [[nodiscard]] const CollectiveCall& first_call(std::uint32_t kind) const {
     return workload_.calls[out_.kinds[kind].call];
   }
@@ -58,18 +64,24 @@ class Sorter {
     const std::uint32_t kind = found != known.end() ? *found : add_kind(call);
     if (found == known.end()) known.push_back(kind);
     out_.of_call.push_back(kind);
-    Group& group = groups_[group_of_kind_[kind]];
+    Group& group = groups_[out_.kinds[kind].group];
     ++group.calls;
     // A member that begins at a time of its own is in no order with what streams call.
-    if (!of.starts.empty()) group.secluded = false;
+    if (!of.starts.empty()) group.starts = true;
   }
 
   std::uint32_t add_kind(std::uint32_t call) {
     const CollectiveCall& of = workload_.calls[call];
-    out_.kinds.push_back({call, shapes_.of(of)});
     const std::uint32_t group = group_of(of.members);
-    group_of_kind_.push_back(group);
-    for (const LinkId link : out_.kinds.back().shape.links) uses(group, link);
+    out_.kinds.push_back({call, shapes_.of(of), group});
+    for (const LinkId link : out_.kinds.back().shape.links) {
+      std::vector<std::uint32_t>& users = users_[link];
+      if (std::find(users.begin(), users.end(), group) != users.end()) continue;
+      if (users.size() <= kMost)
+        users.push_back(group);
+      else
+        groups_[group].crowded = true;
+    }
     return static_cast<std::uint32_t>(out_.kinds.size() - 1);
   }
 
@@ -82,12 +94,22 @@ class Sorter {
     return found->second;
   }
 
-  void uses(std::uint32_t user, LinkId link) {
-    std::uint32_t& known = user_[link];
-    if (known == kNone) known = user;
-    if (known == user) return;
-    if (known != kMessages) groups_[known].secluded = false;
-    if (user != kMessages) groups_[user].secluded = false;
+  /// Groups on the same link.
+  void find_rivals() {
+    for (const std::vector<std::uint32_t>& users : users_) {
+      for (const std::uint32_t group : users) {
+        if (users.size() > kMost) groups_[group].crowded = true;
+        if (groups_[group].crowded) continue;
+        std::vector<std::uint32_t>& rivals = groups_[group].rivals;
+        for (const std::uint32_t other : users)
+          if (other != group && std::find(rivals.begin(), rivals.end(), other) == rivals.end())
+            rivals.push_back(other);
+        if (rivals.size() > kMost) groups_[group].crowded = true;
+        // Calls that no stream begins come unannounced.
+        for (const std::uint32_t rival : rivals)
+          if (groups_[rival].starts || !groups_[rival].is_called()) groups_[group].crowded = true;
+      }
+    }
   }
 
   void add_stream(std::uint32_t stream) {
@@ -97,28 +119,36 @@ class Sorter {
         add_caller(of.member_slot(operation), stream);
       if (operation.kind != Activity::Kind::send) continue;
       const Correspondent to = of.end(operation);
-      for (const Hop& hop : shapes_.route(of.endpoint, to.peer, to.tag).hops)
-        uses(kMessages, hop.link);
+      add_message({of.endpoint, to.peer, to.tag});
     }
   }
 
+  void add_message(const MessageWay& way) {
+    const auto [found, is_new] = out_.crossed.try_emplace(way);
+    if (!is_new) return;
+    std::vector<std::uint32_t>& crossed = found->second;
+    for (const Hop& hop : shapes_.route(way.from, way.to, way.tag).hops)
+      for (const std::uint32_t group : users_[hop.link])
+        if (std::find(crossed.begin(), crossed.end(), group) == crossed.end())
+          crossed.push_back(group);
+  }
+
   void add_caller(CallMemberSlot member_slot, std::uint32_t stream) {
-    Group& group = groups_[group_of_kind_[out_.of_call[member_slot.call]]];
+    Group& group = groups_[out_.kinds[out_.of_call[member_slot.call]].group];
     const bool alone = group.callers.size() == 1;  // such calls may be called again
     if (!alone || !called_[member_slot.call]) ++group.called;
     called_[member_slot.call] = true;
     std::uint32_t& caller = group.callers[member_slot.member];
     if (caller == kNone) caller = stream;
-    if (caller != stream) group.secluded = false;
+    if (caller != stream) group.several_streams = true;
   }
 
   const Workload& workload_;
   CallShapes shapes_;
   CallClasses out_;
-  std::vector<std::uint32_t> group_of_kind_;
   std::vector<Group> groups_;
-  std::vector<std::uint32_t> user_;  // per link: the first group that crosses it, or kMessages
-  std::vector<bool> called_;         // per call: by some stream
+  std::vector<std::vector<std::uint32_t>> users_;  // per link: groups, at most one too many
+  std::vector<bool> called_;                       // per call: by some stream
   std::unordered_map<const Schedule*, std::vector<std::uint32_t>> by_schedule_;  // kinds
   std::map<fold::Key, std::uint32_t> by_members_;
 };

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/base/short_list.hpp"
@@ -102,6 +104,18 @@ struct Workload {
   /// thousandths of the normal time (except on a processor); at least 1000.
   std::int64_t slowed_permille = 1000;
   bool logs_transfers = false;  // ReplayResult::log
+
+  /// Whether some computation is not on a processor of its own.
+  [[nodiscard]] bool shares_processors() const {
+    const void* pattern = nullptr;  // looked at last: streams next to each other often share it
+    return std::any_of(streams.begin(), streams.end(), [&](const Stream& stream) {
+      if (stream.pattern && std::exchange(pattern, stream.pattern.get()) == stream.pattern.get())
+        return false;
+      return std::any_of(stream.all().begin(), stream.all().end(), [](const Activity& of) {
+        return of.kind == Activity::Kind::compute && of.processor != Activity::kOwnProcessor;
+      });
+    });
+  }
 };
 
 }  // namespace lockstep

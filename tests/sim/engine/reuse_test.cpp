@@ -141,6 +141,55 @@ Case drawn(std::uint64_t seed) {
   return out;
 }
 
+/// Four hosts on one switch: pairs reduce after every computation of 10 us, and all four after each
+/// twentieth, over the same links; if `sends`, host 0 sends host 1 a message in between.
+Case shared_links(bool sends) {
+  Case out;
+  out.network.links.assign(16, Link{1_GBps, Duration{}, true});
+  out.network.endpoints.assign(kGroup, Endpoint{Duration{}, 2_GBps});
+  out.network.router = std::make_shared<TwoPlanes>(kGroup, kGroup, false);
+  Workload& workload = out.workload;
+  workload.slots = Workload::kNoLimit;
+  workload.slowed_permille = 1250;
+  const auto pair = std::make_shared<TinyRing>(2, true);
+  const auto all = std::make_shared<TinyRing>(static_cast<int>(kGroup), true);
+  for (EndpointId host = 0; host < kGroup; ++host)
+    for (const char* name : {"compute", "all", "messages"})
+      workload.streams.push_back({host, name, {}});
+  Activity call;
+  call.kind = Activity::Kind::collective;
+  for (std::uint32_t i = 0; i < 70; ++i) {
+    const auto first = static_cast<std::uint32_t>(workload.calls.size());
+    workload.calls.push_back({"pair", pair, {0, 1}, Bytes{1000}, {}});
+    workload.calls.push_back({"pair", pair, {2, 3}, Bytes{1000}, {}});
+    if (i % 20 == 0) workload.calls.push_back({"all", all, {0, 1, 2, 3}, Bytes{4000}, {}});
+    for (EndpointId host = 0; host < kGroup; ++host) {
+      std::vector<Activity>& computes = workload.streams[3 * host].operations;
+      const ActivityRef before{3 * host, static_cast<std::uint32_t>(computes.size())};
+      computes.push_back(compute(4_us));
+      computes.push_back(compute(6_us));
+      call.call = first + host / 2;
+      call.member = host % 2;
+      computes.push_back(call);
+      if (i % 20 == 0) {
+        Activity of_all = call;
+        of_all.call = first + 2;
+        of_all.member = host;
+        of_all.after = {before};
+        workload.streams[3 * host + 1].operations.push_back(of_all);
+      }
+      if (!sends || i % 20 != 10 || host > 1) continue;
+      Activity message;
+      message.kind = host == 0 ? Activity::Kind::send : Activity::Kind::receive;
+      message.peer = 1 - host;
+      message.size = Bytes{5000};
+      message.after = {before};
+      workload.streams[3 * host + 2].operations.push_back(message);
+    }
+  }
+  return out;
+}
+
 struct Replayed {
   ReplayResult result;
   std::int64_t instants = 0;
@@ -183,6 +232,18 @@ TEST_CASE("workloads that reuse what they know end as when every transfer is rep
   // Not by replaying everything either way.
   MESSAGE(reusing << " instants instead of " << plain);
   CHECK(20 * reusing < 19 * plain);
+}
+
+TEST_CASE("calls are reused between others on the same links") {
+  for (const bool sends : {false, true}) {
+    CAPTURE(sends);
+    const Case of = shared_links(sends);
+    const Replayed every = play(of, NetworkModel::fluid, false);
+    const Replayed known = play(of, NetworkModel::fluid, true);
+    check_equal(every.result, known.result);
+    // Most calls of pairs are far from those of all: were none reused, nothing would be saved.
+    CHECK(3 * known.instants < 2 * every.instants);
+  }
 }
 
 TEST_CASE("an engine that reuses copies, and both go on alike") {
