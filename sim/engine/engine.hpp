@@ -337,7 +337,7 @@ class Engine {
   std::vector<std::int32_t> communicating_;  // collectives in flight per endpoint
   std::vector<bool> slowed_;                 // endpoints where some are, before this instant
   std::vector<EndpointId> changed_;          // in this instant, from none to some or back
-  bool runs_ahead_ = false;  // the order of events in an instant decides nothing
+  bool runs_ahead_ = false;                  // the order of events in an instant decides nothing
   std::vector<CallState> calls_;
   std::vector<MemberState> members_;  // of all calls
   std::uint64_t lane_count_ = 0;      // of all calls

@@ -82,7 +82,8 @@ void Engine::find_rivals() {
 /// Calls whose transfers are on links, of groups whose rivals must know.
 void Engine::count_replayed(std::uint32_t call, bool begins) {
   if (!known_) return;
-  std::uint32_t& replayed = known_->replayed[known_->kinds.kinds[known_->kinds.of_call[call]].group];
+  std::uint32_t& replayed =
+      known_->replayed[known_->kinds.kinds[known_->kinds.of_call[call]].group];
   replayed = begins ? replayed + 1 : replayed - 1;
 }
 
@@ -243,8 +244,7 @@ std::uint32_t Engine::not_begun(std::uint32_t stream) const {
   const StreamState& state = streams_[stream];
   if (!state.computing) return state.index + 1;
   const auto ends = stream_ends_[stream].begin();
-  const auto under_way =
-      std::upper_bound(ends + state.index, ends + state.ahead - 1, queue_.now());
+  const auto under_way = std::upper_bound(ends + state.index, ends + state.ahead - 1, queue_.now());
   return static_cast<std::uint32_t>(under_way - ends) + 1;
 }
 

@@ -36,7 +36,7 @@ struct KnownCalls {
 
   CallClasses kinds;
   std::map<fold::Key, Outcome> outcomes;
-  std::vector<std::uint64_t> uses;                         // per class
+  std::vector<std::uint64_t> uses;  // per class
   /// Endpoints with two or more streams whose calls make them reduce or copy.
   std::map<EndpointId, std::vector<Caller>> workers_at{};
   // Per group: who calls its rivals or sends messages over its links.

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <fstream>
+
+#include "tests/tools/new_file.hpp"
 #include "tests/tools/run_command.hpp"
 
 /// What users type that Lockstep says differently: each error names what to write instead.
@@ -36,6 +39,20 @@ TEST_CASE("an option of other tools is refused with the way to say it") {
        {"run llama3-70b --json", R"(unknown option --json for "run"; use --format json)"},
        {"collective all_reduce --cluster star --csv", "; use --format csv\n"},
        {"list devices --markdown", "; use --format md\n"}});
+}
+
+TEST_CASE("a value of an axis is refused where it was written") {
+  const std::string plan = "plan --model llama3-8b --cluster dgx-h100 --nodes 1 --global-batch 8 ";
+  check_refused({{plan + "--fix zero=7",
+                  "error: --fix: \"zero=7\": zero is an integer from 0 to 3, not \"7\"\n"},
+                 {plan + "--vary zero=7", "error: --vary: \"zero=7\""},
+                 {plan + "--fix zro=1", "error: --fix: \"zro=1\": unknown key \"zro\""}});
+  const NewFile file;
+  std::ofstream{file.path()} << R"({"model": "llama3-8b", "cluster": "dgx-h100", "nodes": 1,
+ "global_batch": 8,
+ "fix": {"zero": 7}})";
+  check_refused({{"plan --space " + file.path(),
+                  file.path() + ":3:9: error: /fix: \"zero=7\": zero is an integer from 0 to 3"}});
 }
 
 TEST_CASE("an override is refused where it was written, with the values that it may have") {

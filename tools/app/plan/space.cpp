@@ -198,6 +198,12 @@ class SpaceFile {
     if (value && !into) into = *value;
   }
 
+  /// Errors: RequestError, as of an option.
+  static void check_values(const std::string& written) {
+    for (const AxisText& axis : parse_axes(written))
+      if (const LayoutKey* key = layout_key(axis.key)) (void)layout_axis(*key, axis, 1);
+  }
+
   /// {"tp": [1, 2, 4], "pp": "1..8*2"}: those of flags go before.
   static void axes(ObjectReader& in, std::string_view key, std::vector<std::string>& into) {
     const auto at = in.optional(key);
@@ -208,8 +214,14 @@ class SpaceFile {
       return;
     }
     std::vector<std::string> out;
-    for (const JsonMember& member : *members)
+    for (const JsonMember& member : *members) {
       out.push_back(member.key + "=" + values(member.value));
+      try {
+        check_values(out.back());
+      } catch (const RequestError& error) {
+        at->note(error.problems().front().message);
+      }
+    }
     into.insert(into.begin(), out.begin(), out.end());
   }
 
@@ -239,14 +251,31 @@ class SpaceMaker {
     if (!request_.file.empty())
       SpaceFile{read_json(SpaceFile::file_of(request_.file)), request_, space_.goal};
     make_base();
-    add_settings();
-    const Scenario first = scenario_of(space_, 0);
-    add_layout(first);
+    try {
+      add_settings();
+      const Scenario first = scenario_of(space_, 0);
+      add_layout(first);
+    } catch (const RequestError& error) {
+      throw RequestError(placed(error.problems()));
+    }
     (void)space_.size();
     return std::move(space_);
   }
 
  private:
+  /// Problems of axes of one value at the option that gave it.
+  [[nodiscard]] std::vector<RequestProblem> placed(std::vector<RequestProblem> problems) const {
+    for (RequestProblem& problem : problems) {
+      const auto is_of = [&](const std::string& written) {
+        return problem.message.starts_with(fmt::format("\"{}\": ", written));
+      };
+      if (problem.place == "vary" && std::any_of(request_.fix.begin(), request_.fix.end(), is_of) &&
+          std::none_of(request_.vary.begin(), request_.vary.end(), is_of))
+        problem.place = "fix";
+    }
+    return problems;
+  }
+
   void make_base() {
     BaseScenario base = base_scenario(request_);
     space_.base = std::move(base.document);
