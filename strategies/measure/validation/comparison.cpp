@@ -22,7 +22,8 @@ constexpr std::array<QuantityWords, kComparedQuantities> kWords{{{"step_time", "
                                                                  {"gemm_rate", "FLOP/s"},
                                                                  {"attention_time", "s"},
                                                                  {"memory_rate", "B/s"},
-                                                                 {"launch_time", "s"}}};
+                                                                 {"launch_time", "s"},
+                                                                 {"kernel_time", "s"}}};
 
 }  // namespace
 

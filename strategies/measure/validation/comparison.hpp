@@ -23,9 +23,10 @@ enum class ComparedQuantity : std::uint8_t {
   attention_time,   // s
   memory_rate,      // bytes/s
   launch_time,      // s
+  kernel_time,      // s, of memory-bound kernels
 };
 inline constexpr std::size_t kComparedQuantities =
-    static_cast<std::size_t>(ComparedQuantity::launch_time) + 1;
+    static_cast<std::size_t>(ComparedQuantity::kernel_time) + 1;
 [[nodiscard]] std::string_view to_string(ComparedQuantity quantity);
 [[nodiscard]] std::optional<ComparedQuantity> parse_compared_quantity(std::string_view text);
 /// s, B, B/s or FLOP/s.

@@ -8,6 +8,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/config/json.hpp"
+#include "sim/program/operation.hpp"
 #include "sim/schedule/contract.hpp"
 
 /// Results measured on real machines, as read from files (configs/schema/measured.schema.json; SI
@@ -70,6 +71,7 @@ enum class DeviceQuantity : std::uint8_t {
   sequence_parallel_attention,
   memory,
   launch,
+  memory_bound,  // kernels that only move memory, as a software stack has them
 };
 
 /// One measurement of a device; which fields are set depends on the kind of table.
@@ -84,6 +86,7 @@ struct DevicePoint {
   std::int64_t ring = 0;
   std::string ring_layout{};
   bool packed = false;
+  Bytes moved{};     // of a memory-bound kernel: each tensor read or written once
   std::string op{};  // of memory: "device-to-device copy"
   std::optional<Duration> time{};
   std::optional<FlopRate> rate{};
@@ -100,6 +103,8 @@ struct DeviceTable {
   bool causal = false;
   std::int64_t heads = 0;
   std::int64_t head_size = 0;
+  std::string stack{};  // of memory-bound kernels: software stack and operation
+  OperationKind operation = OperationKind::add;
   std::vector<DevicePoint> points{};
 };
 

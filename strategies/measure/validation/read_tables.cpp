@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/cost/device_model.hpp"
 #include "strategies/measure/validation/measured_readers.hpp"
 
 namespace lockstep {
@@ -95,6 +96,9 @@ void read_device_point(ObjectReader& in, DeviceQuantity kind, DevicePoint& point
     case DeviceQuantity::launch:
       point.m = length(in, "m");
       return need_time(in, point);
+    case DeviceQuantity::memory_bound:
+      point.moved = Bytes{in.integer("moved_bytes", 1, kLargestMessage)};
+      return need_time(in, point);
   }
 }
 
@@ -118,6 +122,36 @@ void read_pass(ObjectReader& in, DeviceTable& table) {
 void read_heads(ObjectReader& in, DeviceTable& table) {
   table.heads = length(in, "heads");
   table.head_size = length(in, "head_dim");
+}
+
+/// Whether memory bandwidth alone decides the time of such a kernel (sim/cost/roofline.hpp).
+bool memory_bound(OperationKind kind) {
+  switch (class_of(kind)) {
+    case OperationClass::matmul:
+    case OperationClass::convolution:
+    case OperationClass::copy:
+    case OperationClass::communication:
+      return false;
+    case OperationClass::attention:
+      return kind == OperationKind::softmax || kind == OperationKind::softmax_backward;
+    default:
+      return true;
+  }
+}
+
+OperationKind read_operation(ObjectReader& in) {
+  std::vector<std::string_view> names;
+  std::vector<OperationKind> kinds;
+  for (std::size_t i = 0; i < kOperationKinds; ++i) {
+    const auto kind = static_cast<OperationKind>(i);
+    if (!memory_bound(kind)) continue;
+    kinds.push_back(kind);
+    names.push_back(to_string(kind));
+  }
+  const std::string name = in.one_of("operation", "memory-bound operation", names);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return OperationKind::add;  // reported
+  return kinds[static_cast<std::size_t>(found - names.begin())];
 }
 
 /// What only one kind of table says.
@@ -145,14 +179,19 @@ void read_about(ObjectReader& in, DeviceTable& table) {
       (void)in.optional_one_of("intra", "way to join the GPUs of a node",
                                {"nvswitch", "nvlink-mesh", "nvl72", "pcie"});
       break;
+    case DeviceQuantity::memory_bound:
+      table.stack = in.string("stack");
+      table.operation = read_operation(in);
+      break;
     case DeviceQuantity::memory:
     case DeviceQuantity::launch:
       break;
   }
 }
 
-constexpr std::array<std::string_view, 6> kKinds{
-    "gemm", "gemm-limit", "attention", "sequence-parallel-attention", "memory", "launch"};
+constexpr std::array<std::string_view, 7> kKinds{
+    "gemm",   "gemm-limit", "attention",   "sequence-parallel-attention",
+    "memory", "launch",     "memory-bound"};
 
 }  // namespace
 

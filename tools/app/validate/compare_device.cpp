@@ -29,6 +29,8 @@ Dtype dtype_of(const DeviceTable& table) {
 DeviceModel table_model(const DeviceTable& table, const Device& device,
                         const Calibration& calibration) {
   const bool unfused = table.implementation == "unfused";
+  if (table.kind == DeviceQuantity::memory_bound)
+    return device_model(device, table.stack, config_folder(), &calibration);
   DeviceModel model =
       device_model(device, unfused ? "eager" : "fused", config_folder(), &calibration);
   model.fp8_casts = {0, 0};
@@ -103,6 +105,12 @@ Point launch(const DeviceTable& table, const DevicePoint& point, const CostModel
           std::max(cost.host_time(kernel), cost.time(kernel)).seconds()};
 }
 
+Point memory_bound(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
+  return {fmt::format("{}-bytes", point.moved.count()), ComparedQuantity::kernel_time,
+          point.time->seconds(),
+          cost.time(memory_bound_kernel(table.operation, point.moved)).seconds()};
+}
+
 Point compared(const DeviceTable& table, const DevicePoint& point, const CostModel& cost) {
   switch (table.kind) {
     case DeviceQuantity::gemm:
@@ -115,6 +123,8 @@ Point compared(const DeviceTable& table, const DevicePoint& point, const CostMod
       return memory(point, cost);
     case DeviceQuantity::launch:
       return launch(table, point, cost);
+    case DeviceQuantity::memory_bound:
+      return memory_bound(table, point, cost);
     case DeviceQuantity::sequence_parallel_attention:
       break;
   }

@@ -93,6 +93,12 @@ std::vector<Kernel> attention_kernels(const DeviceTable& table, const DevicePoin
                                            : fused(table, point, math);
 }
 
+Kernel memory_bound_kernel(OperationKind operation, Bytes moved) {
+  Kernel out = kernel_of_kind(operation, Dtype::bf16);
+  out.moved_bytes = static_cast<double>(moved.count());
+  return out;
+}
+
 Kernel copy_kernel(Bytes moved) {
   Kernel out = kernel_of_kind(Kind::scale, Dtype::bf16);
   out.of = OperationClass::matmul;  // the driver's copies reach less than kernels that stream

@@ -15,6 +15,9 @@ namespace lockstep::app {
 [[nodiscard]] std::vector<Kernel> attention_kernels(const DeviceTable& table,
                                                     const DevicePoint& point, Dtype math);
 
+/// An operation whose tensors have `moved` bytes, each read or written once.
+[[nodiscard]] Kernel memory_bound_kernel(OperationKind operation, Bytes moved);
+
 /// A kernel that reads and writes `moved` bytes in total.
 [[nodiscard]] Kernel copy_kernel(Bytes moved);
 

@@ -53,9 +53,11 @@ void add_choices(const Command& command, const std::shared_ptr<Options>& given) 
   command.add_flag("--core", given->request.core,
                    "Simulate only the training runs of the short suite");
   command
-      .add_option("--quantity", given->quantity,
-                  "Only step_time, layer_forward, layer_backward, peak_memory, collective_time, "
-                  "bus_bandwidth, gemm_time, gemm_rate, attention_time, memory_rate or launch_time")
+      .add_option(
+          "--quantity", given->quantity,
+          "Only step_time, layer_forward, layer_backward, peak_memory, collective_time, "
+          "bus_bandwidth, gemm_time, gemm_rate, attention_time, memory_rate, launch_time or "
+          "kernel_time")
       ->type_name("NAME");
   add_whole_number(
       command, "--limit", 1, 1'000'000'000,

@@ -161,7 +161,29 @@ TEST_CASE("schema and reader refuse the same changes of tables") {
     "gpu": "h100-sxm5-80gb", "precision": "bf16",
     "rows": [{"m": 1, "n": 2, "k": 3, "flops_per_s": 1e12}]}])";
   CHECK(both.verdict(collective) == "both accept");
+  const std::string moving = R"([{"id": "k", "source": "a test", "kind": "memory-bound",
+    "gpu": "h100-sxm5-80gb", "stack": "fsdp2", "operation": "rotary_backward",
+    "rows": [{"moved_bytes": 1000000, "time_s": 1e-5}]}])";
   CHECK(both.verdict(device) == "both accept");
+  CHECK(both.verdict(moving) == "both accept");
+  for (const char* file :
+       {"h100-single.json", "h100-kernels.json", "h100-memory.json", "h100-clocks.json"}) {
+    CAPTURE(file);
+    CHECK(both.verdict(text_of_file(kData / file)) == "both accept");
+  }
+  for (const Mutation& m :
+       std::vector<Mutation>{{"no stack", "/0/stack", ""},
+                             {"no operation", "/0/operation", ""},
+                             {"unknown operation", "/0/operation", "\"rotary_forward\""},
+                             {"a GEMM", "/0/operation", "\"matmul\""},
+                             {"attention", "/0/operation", "\"attention_scores\""},
+                             {"a message", "/0/operation", "\"send\""},
+                             {"no bytes", "/0/rows/0/moved_bytes", ""},
+                             {"half a byte", "/0/rows/0/moved_bytes", "0.5"},
+                             {"no time", "/0/rows/0/time_s", ""}}) {
+    CAPTURE(m.name);
+    CHECK(both.verdict(mutated(moving, m)) == "both refuse");
+  }
   for (const Mutation& m : std::vector<Mutation>{{"no rows", "/0/rows", "[]"},
                                                  {"size alone", "/0/rows/0/time_s", ""},
                                                  {"time alone", "/0/rows/0/size_bytes", ""},

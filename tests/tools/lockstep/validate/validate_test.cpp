@@ -67,6 +67,26 @@ TEST_CASE("a point of a collective table is what lockstep collective says") {
   CHECK(row["simulated"].get<double>() == doctest::Approx(direct["time_s"].get<double>()));
 }
 
+TEST_CASE("a memory-bound kernel takes the launches and the bytes of its stack") {
+  const std::string table = R"([{"id": "k", "source": "a test", "kind": "memory-bound",
+    "gpu": "h100-sxm5-80gb", "stack": "STACK", "operation": "activation",
+    "rows": [{"moved_bytes": 100000000, "time_s": 1e-4}]}])";
+  const auto with = [&table](const std::string& stack) {
+    std::string text = table;
+    text.replace(text.find("STACK"), 5, stack);
+    return json_of("lockstep validate " + TemporaryFile{text}.path());
+  };
+  // eager.json: SwiGLU is 2 kernels and 1.67 times the bytes; hopper.json: 2.85 us, 0.875 of
+  // 3.35 TB/s.
+  const Json row = with("eager")["rows"][0];
+  CHECK(row["quantity"] == "kernel_time");
+  CHECK(row["id"] == "k/100000000-bytes");
+  CHECK(row["simulated"].get<double>() ==
+        doctest::Approx(2 * 2.85e-6 + 1.67 * 1e8 / (0.875 * 3.35e12)).epsilon(1e-6));
+  CHECK(contains(with("fsdp3")["not_modeled"][0]["reason"].get<std::string>(),
+                 "no software stack named \"fsdp3\""));
+}
+
 TEST_CASE("JSON has rows, groups, overall figures and what was left out") {
   const Json result = json_of("lockstep validate " + kRuns + " " + kTables);
   CHECK(result["schema"] == "lockstep.validate/3");
