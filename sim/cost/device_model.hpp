@@ -65,12 +65,15 @@ struct AttentionFigures {
   };
   Overhead forward{};
   Overhead backward{};
+  double throttling_loss = 0;  // fraction of the rate lost to lower clocks in a step
 };
 
 /// Kernels and traffic of one kind of operation.
 struct KindFigures {
   double kernels = 1;  // launched; 0: fused into another kernel
   double traffic = 1;  // bytes moved, over reading and writing each tensor once
+  /// Bytes that a multiprocessor moves with these kernels, if that is what limits them.
+  std::optional<Rate> multiprocessor_rate{};
 };
 
 /// What blocks the host: nothing; sends and receives that are not overlapped; or also every kernel.

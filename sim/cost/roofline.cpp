@@ -119,6 +119,13 @@ double Roofline::moved(double bytes, OperationClass of) const {
                   model_.memory_efficiency[static_cast<std::size_t>(of)]);
 }
 
+double Roofline::moved_by(const KindFigures& figures, double bytes, OperationClass of) const {
+  const double memory = moved(bytes, of);
+  if (!figures.multiprocessor_rate) return memory;
+  return std::max(memory, bytes / (figures.multiprocessor_rate->bytes_per_second() *
+                                   static_cast<double>(model_.multiprocessors)));
+}
+
 double Roofline::gemm(const Kernel& kernel) const {
   const GemmParameters& figures = of_precision(model_.gemms, kernel.math);
   const double computing =
@@ -135,7 +142,7 @@ double Roofline::gemm(const Kernel& kernel) const {
 
 double Roofline::additional_kernels(const KindFigures& figures, double amount) const {
   return figures.kernels * model_.launch.seconds() +
-         moved(figures.traffic * amount, Class::elementwise);
+         moved_by(figures, figures.traffic * amount, Class::elementwise);
 }
 
 double Roofline::casting(const Kernel& kernel) const {
@@ -159,7 +166,8 @@ double Roofline::attention(const Kernel& kernel) const {
       kernel, model_.attention, of_precision(model_.peaks, kernel.math), model_.multiprocessors);
   const KindFigures& kind = figures_of(kernel);
   const double beside = std::max(0.0, kind.traffic - 1) * kernel.moved_bytes;
-  return kind.kernels * model_.attention.launch.seconds() + moved(beside, Class::elementwise) +
+  return kind.kernels * model_.attention.launch.seconds() +
+         moved_by(kind, beside, Class::elementwise) +
          std::max(computing * model_.slowest, moved(kernel.moved_bytes, kernel.of));
 }
 
@@ -181,14 +189,15 @@ double Roofline::unfused_attention(const Kernel& kernel) const {
   if (kernel.kind == Kind::attention_context_backward) computing = one(scores) + one(over_queries);
   const KindFigures& kind = figures_of(kernel);
   return kind.kernels * figures.launch.seconds() +
-         std::max(computing * model_.slowest, moved(kind.traffic * kernel.moved_bytes, kernel.of));
+         std::max(computing * model_.slowest,
+                  moved_by(kind, kind.traffic * kernel.moved_bytes, kernel.of));
 }
 
 double Roofline::moving(const Kernel& kernel) const {
   if (casts_weights(kernel)) return casting(kernel);
   const KindFigures& kind = figures_of(kernel);
   return kind.kernels * model_.launch.seconds() +
-         moved(kind.traffic * kernel.moved_bytes, kernel.of);
+         moved_by(kind, kind.traffic * kernel.moved_bytes, kernel.of);
 }
 
 }  // namespace lockstep

@@ -36,6 +36,8 @@ class Roofline final : public CostModel {
   [[nodiscard]] double moving(const Kernel& kernel) const;
   /// Seconds to move bytes at the efficiency of a class.
   [[nodiscard]] double moved(double bytes, OperationClass of) const;
+  /// The same with kernels that the multiprocessors may limit instead.
+  [[nodiscard]] double moved_by(const KindFigures& figures, double bytes, OperationClass of) const;
   [[nodiscard]] const KindFigures& figures_of(const Kernel& kernel) const;
 
   DeviceModel model_;

@@ -94,11 +94,16 @@ void apply(const StackFit& fit, DeviceModel& model) {
     model.slowdown_while_communicating = *fit.slowdown_while_communicating;
 }
 
-/// In a step GEMMs come one after the other for seconds, so that short ones find the clocks
-/// down as well.
+/// In a step GEMMs and attention come one after the other for seconds, so that short ones find the
+/// clocks down as well.
 DeviceModel under_load(DeviceModel model) {
   for (auto& figures : model.gemms) {
     if (figures) figures->throttling_half_time = {};
+  }
+  const double left = 1 - model.attention.throttling_loss;
+  for (auto& size : model.attention.head_sizes) {
+    size.forward *= left;
+    size.backward *= left;
   }
   return model;
 }

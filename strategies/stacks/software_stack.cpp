@@ -14,14 +14,16 @@ namespace lockstep {
 namespace {
 
 constexpr double kMost = 1'000;
-const std::vector<std::string_view> kImplementations{"flash-2", "flash-3", "cudnn", "cutlass",
-                                                     "flash-1"};
+const std::vector<std::string_view> kImplementations{"flash-2", "torch-flash-2", "flash-3",
+                                                     "cudnn",   "cutlass",       "flash-1"};
 
 KindFigures read_kind(const ValueReader& value) {
   return value.object([](ObjectReader& in) {
     KindFigures out;
     out.kernels = in.number("kernels", 0, kMost);
     out.traffic = in.number("traffic", 0, kMost);
+    if (const auto rate = in.optional("multiprocessor_rate"))
+      out.multiprocessor_rate = rate->rate();
     return out;
   });
 }

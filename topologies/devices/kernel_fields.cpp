@@ -128,6 +128,9 @@ const std::vector<KernelField<AttentionFigures>>& kernel_fields() {
           .measured_as("forward_overhead"),
       part("overhead_keys", "backward", &Of::backward, kNone, "The same in backward")
           .measured_as("backward_overhead"),
+      part("load", "loss", &Of::throttling_loss, {0, 0.99},
+           "Fraction of the rate that attention loses to lower clocks in a step (default: 0)")
+          .optional(),
   };
   return rows;
 }

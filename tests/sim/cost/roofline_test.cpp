@@ -123,6 +123,25 @@ TEST_CASE("what memory bounds takes its launch and its bytes at the efficiency o
   CHECK(device.time(moving_kernel(OperationKind::update, 1e6)) == 4_us);
 }
 
+TEST_CASE("the multiprocessors limit some kernels of a stack, not the memory") {
+  DeviceModel model = plain_device(1000_GBps);
+  model.launch = 3_us;
+  model.memory_efficiency[static_cast<std::size_t>(OperationClass::normalization)] = 0.5;
+  model.kinds[static_cast<std::size_t>(OperationKind::normalization)] = {1, 1, 1_GBps};
+  model.gradient_sum = {1, 2, 5_GBps};
+  model.kinds[static_cast<std::size_t>(OperationKind::update)] = {1, 1, 100_GBps};
+  const Roofline device{model};
+  // 132 multiprocessors, 1.32 MB at 0.132 TB/s, less than half of 1 TB/s: 10 us.
+  CHECK(device.time(moving_kernel(OperationKind::normalization, 1.32e6)) == 13_us);
+  // Memory limits: 13.2 TB/s of all multiprocessors.
+  CHECK(device.time(moving_kernel(OperationKind::update, 1e6)) == 4_us);
+  Kernel kernel = gemm_kernel(1280, 1280, 1280);
+  const Duration without = device.time(kernel);
+  kernel.gradient_bytes = 1.32e6;
+  // 2.64 MB at 0.66 TB/s: 4 us.
+  CHECK(device.time(kernel) - without == 7_us);
+}
+
 TEST_CASE("small kernels reach less of the bandwidth than large ones") {
   DeviceModel model = plain_device(1000_GBps);
   model.launch = 2_us;

@@ -213,6 +213,32 @@ TEST_CASE("in a step short GEMMs run at the throttled clocks of long ones") {
   CHECK(in_step / alone == doctest::Approx(1 / (1 - 0.166)).epsilon(0.03));
 }
 
+TEST_CASE("in a step attention runs at the clocks of a loop of it") {
+  // hopper.json: cuDNN loses a tenth of its rate; 16 heads of 8192 tokens take some milliseconds,
+  // next to which launches do not count.
+  const Device device = shipped("h100-sxm5-80gb");
+  Kernel kernel;
+  kernel.kind = OperationKind::attention;
+  kernel.of = OperationClass::attention;
+  kernel.batches = 16 * 8;
+  kernel.m = kernel.n = 8192;
+  kernel.k = 128;
+  kernel.flops = 4.0 * 128 * 8192 * 8192 * 128;
+  const std::string stack = "transformer-engine";
+  const double alone = Roofline{device_model(device, stack)}.time(kernel).seconds();
+  const double in_step = cost_model(device, stack, {})->time(kernel).seconds();
+  CHECK(in_step / alone == doctest::Approx(1 / (1 - 0.1)).epsilon(0.003));
+}
+
+TEST_CASE("PyTorch's own FlashAttention where it was measured, else the library's") {
+  const DeviceModel hopper = device_model(shipped("h100-sxm5-80gb"), "fsdp2");
+  const DeviceModel library = device_model(shipped("h100-sxm5-80gb"), "fused");
+  CHECK(hopper.attention.head_sizes.back().forward < library.attention.head_sizes.back().forward);
+  const DeviceModel ampere = device_model(shipped("a100-sxm4-80gb"), "fsdp2");
+  CHECK(ampere.attention.head_sizes.back().forward ==
+        device_model(shipped("a100-sxm4-80gb"), "fused").attention.head_sizes.back().forward);
+}
+
 TEST_CASE("a V100 reaches some 90 of its 125 TFLOP/s") {
   // 83 of 112.7 on another board (Markidis et al. 2018) are 92 of 125.
   Kernel kernel = gemm_kernel(8192, 8192, 8192);

@@ -41,9 +41,14 @@ TEST_CASE("every figure of a software stack names its source") {
 
 TEST_CASE("an operation that a stack does not mention is one kernel that moves its tensors") {
   const SoftwareStack stack = find_software_stack(kStacks, "fused");
+  const KindFigures& sum = stack.kinds[static_cast<std::size_t>(OperationKind::add)];
+  CHECK(sum.kernels == 1);
+  CHECK(sum.traffic == 1);
+  CHECK_FALSE(sum.multiprocessor_rate.has_value());
   const KindFigures& norm = stack.kinds[static_cast<std::size_t>(OperationKind::normalization)];
   CHECK(norm.kernels == 1);
-  CHECK(norm.traffic == 1);
+  REQUIRE(norm.multiprocessor_rate.has_value());  // fused.json: PyTorch's native kernels
+  CHECK(norm.multiprocessor_rate->bytes_per_second() == doctest::Approx(15.5e9));
   const KindFigures& dropout = stack.kinds[static_cast<std::size_t>(OperationKind::dropout)];
   CHECK(dropout.kernels == 0);
 }
@@ -89,6 +94,8 @@ TEST_CASE("schema and reader accept all shipped stacks and refuse the same chang
            {"output layer without source", "/fp8_output_layer", R"({"value": true})"},
            {"output layer as number", "/fp8_output_layer/value", "1"},
            {"missing sum of gradients", "/gradient_sum", ""},
+           {"a rate without a unit", "/kinds/normalization/value/multiprocessor_rate", "15"},
+           {"no rate", "/kinds/normalization/value/multiprocessor_rate", "\"0 GB/s\""},
            {"missing wait", "/host_waits_for", ""},
            {"unknown wait", "/host_waits_for/value", "\"messges\""},
            {"missing form of the loss", "/loss_keeps", ""},

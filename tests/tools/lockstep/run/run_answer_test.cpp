@@ -131,8 +131,11 @@ TEST_CASE("representatives that nobody asked for come with their error") {
   CHECK(same["all_step_time_s"] == run("llama3-70b-dgx-h100 --fidelity all")["step_time_s"]);
   CHECK(same["representatives_step_time_s"] ==
         run("llama3-70b-dgx-h100 --fidelity representatives")["step_time_s"]);
-  CHECK(contains(output_of("lockstep run --suggest 0 " + straggler),
-                 "error of representatives: +0.28 % on the unchanged 64 ranks ("));
+  const double error =
+      same["representatives_step_time_s"].get<double>() / same["all_step_time_s"].get<double>() - 1;
+  CHECK(contains(
+      output_of("lockstep run --suggest 0 " + straggler),
+      fmt::format("error of representatives: {:+.2f} % on the unchanged 64 ranks (", 100 * error)));
   CHECK(run(straggler + " --fidelity representatives")["fidelity_check"].is_null());
   CHECK(run("llama3-70b-dgx-h100")["fidelity_check"].is_null());
   const auto sized = [](int nodes) {
