@@ -51,9 +51,7 @@ struct Written {
 /// Sweeps into the store, at most `most` points.
 Written sweep_into(const StoreFile& file, bool resume, std::size_t most) {
   SweepRequest of = request();
-  const SweepGrid grid = grid_of(of);
-  SweepStore store{
-      {file.path(), resume, "1", "vary tp, overlap"}, grid.axes, grid.points, grid.hash};
+  SweepStore store{{file.path(), resume, "1", "vary tp, overlap"}, SweepGrid{of.space}};
   of.known = store.known();
   Written out;
   std::size_t count = 0;
@@ -86,10 +84,9 @@ TEST_CASE("a sweep that goes on from its store simulates no point twice and has 
 TEST_CASE("a store of another sweep, version or kind is refused") {
   const StoreFile file;
   (void)sweep_into(file, false, 100);
-  const SweepGrid grid = grid_of(request());
+  const SweepGrid grid{request().space};
   const auto open = [&](bool resume, const std::string& version, const std::string& asked) {
-    const SweepStore store{
-        {file.path(), resume, version, asked}, grid.axes, grid.points, grid.hash};
+    const SweepStore store{{file.path(), resume, version, asked}, grid};
   };
   CHECK_THROWS_WITH_AS(open(false, "1", "vary tp, overlap"), doctest::Contains("--resume"),
                        RequestError);

@@ -114,7 +114,8 @@ class Between {
   [[nodiscard]] std::optional<Duration> simulated(std::uint64_t mask) const {
     const bool options_of_b = (mask >> scenario_changes_ & 1U) != 0;
     TrainingStepRequest request = for_comparison(options_of_b ? request_.b : request_.a);
-    request.document = JsonDocument{request.file, with_changes(a_, changes_, mask)};
+    const std::string file = request.document ? request.document->file : request.file;
+    request.document = JsonDocument{file, with_changes(a_, changes_, mask)};
     request.overrides.clear();
     try {
       return run_step(request).throughput.step;

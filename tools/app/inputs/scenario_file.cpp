@@ -32,13 +32,20 @@ std::string hint_of_cluster(const std::string& name) {
       in_quotes(*cluster), *cluster);
 }
 
+/// Likewise for a point of a store.
+std::string hint_of_point(const std::string& name) {
+  if (name.find(".db:") == std::string::npos) return "";
+  return "; points of stores are for run, compare, report, sensitivity and campaign, and `lockstep "
+         "plan --emit scenario` writes the best layout as a file";
+}
+
 }  // namespace
 
 std::string scenario_file(const std::string& name) {
   constexpr const char* kFolder = "scenarios";
   if (auto file = shipped_or_file(name, kFolder)) return *std::move(file);
   throw RequestError(ConfigNames{config_folder(), kFolder}.complaint("scenario", name) +
-                     hint_of_model(name) + hint_of_cluster(name));
+                     hint_of_model(name) + hint_of_cluster(name) + hint_of_point(name));
 }
 
 }  // namespace lockstep::app

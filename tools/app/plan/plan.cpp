@@ -97,6 +97,22 @@ constexpr std::uint64_t kMostSettings = 4096;
   return *settings[static_cast<std::size_t>(layout.index / space.layout_count())];
 }
 
+/// A point of a setting as overrides of the base. Errors: RequestError for one that a rule drops.
+[[nodiscard]] std::vector<std::string> overrides_at(const PlanSpace& space,
+                                                    const PlanSetting& setting,
+                                                    const WalkOptions& options,
+                                                    std::uint64_t index) {
+  SettingBounds bounds{setting};
+  LayoutWalk walk{space, setting, bounds, options};
+  const auto found = walk.at(index);
+  if (const auto* rule = std::get_if<PlanRule>(&found))
+    throw RequestError(fmt::format("no layout: {}", words_of(*rule)));
+  std::vector<std::string> out = space.setting_overrides(setting.index());
+  for (std::string& each : layout_overrides(std::get<ParallelConfig>(found)))
+    out.push_back(std::move(each));
+  return out;
+}
+
 /// Makes rows: every layout simulated as `run` does.
 class RowMaker {
  public:
@@ -108,14 +124,9 @@ class RowMaker {
     PlanRow out;
     out.index = layout.index;
     out.bound_s = layout.bound_s;
-    const std::uint64_t setting = layout.index / space_.layout_count();
-    SettingBounds bounds{*settings_[setting]};
-    LayoutWalk walk{space_, *settings_[setting], bounds, options_.walk};
-    out.overrides = space_.setting_overrides(setting);
-    const std::vector<std::string> layout_keys =
-        layout_overrides(std::get<ParallelConfig>(walk.at(layout.index)));
-    out.overrides.insert(out.overrides.end(), layout_keys.begin(), layout_keys.end());
-    simulate(*settings_[setting], out);
+    const PlanSetting& setting = setting_of(space_, settings_, layout);
+    out.overrides = overrides_at(space_, setting, options_.walk, layout.index);
+    simulate(setting, out);
     return out;
   }
 
@@ -355,6 +366,15 @@ std::vector<std::string> layout_overrides(const ParallelConfig& parallel) {
     overlap.push_back(fmt::format("\"{}\"", name_of(overlap_names(), what)));
   add("overlap", fmt::format("[{}]", fmt::join(overlap, ",")));
   return out;
+}
+
+std::vector<std::string> point_overrides(const PlanSpace& space, const PlanRequest& request,
+                                         std::uint64_t index) {
+  if (index >= space.size())
+    throw RequestError(fmt::format("the space has points 0 to {}", space.size() - 1));
+  const PlanSetting setting{space, index / space.layout_count(),
+                            calibration_of(request.calibration)};
+  return overrides_at(space, setting, walk_options(request.rules_off), index);
 }
 
 std::optional<std::vector<std::string>> current_layout(const PlanSpace& space,

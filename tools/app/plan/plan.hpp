@@ -120,6 +120,12 @@ using DecidePoints =
 [[nodiscard]] std::optional<std::vector<std::string>> current_layout(const PlanSpace& space,
                                                                      const PlanRequest& request);
 
+/// The point of a space as overrides of its base scenario. Errors: RequestError for a point beyond
+/// the space, or one that a rule drops, with the rule; ConfigError.
+[[nodiscard]] std::vector<std::string> point_overrides(const PlanSpace& space,
+                                                       const PlanRequest& request,
+                                                       std::uint64_t index);
+
 /// All layout keys of a layout, dp included, in `--set` syntax.
 [[nodiscard]] std::vector<std::string> layout_overrides(const ParallelConfig& parallel);
 

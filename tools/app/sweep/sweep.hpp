@@ -11,6 +11,7 @@
 #include "tools/app/plan/space.hpp"
 #include "tools/app/progress.hpp"
 #include "tools/app/step/variants.hpp"
+#include "tools/app/sweep/sweep_grid.hpp"
 
 /// Simulates a training step at every point of a grid of scenario values.
 namespace lockstep::app {
@@ -71,18 +72,6 @@ struct SweepResult {
   bool dp_follows = false;        // dp = GPUs / (tp * pp * cp)
   bool complete = true;           // false: stopped
 };
-
-/// Maximum number of points, all of which are simulated.
-inline constexpr std::uint64_t kMostSweepPoints = 1'000'000;
-
-/// Identity of a sweep: keys, number of points, hash of the scenario.
-struct SweepGrid {
-  std::vector<std::string> axes;
-  std::uint64_t points = 0;
-  std::string hash;
-};
-/// Errors: as sweep() for its axes.
-[[nodiscard]] SweepGrid grid_of(const SweepRequest& request);
 
 /// Simulates every point. dp = GPUs / (tp * pp * cp) unless it is varied or set.
 /// Errors: RequestError for invalid axes and for more than kMostSweepPoints points; ConfigError, of

@@ -76,9 +76,8 @@ void read_state(const std::string& text, SweepRow& row) {
 
 }  // namespace
 
-SweepStore::SweepStore(const SweepStoreRequest& request, const std::vector<std::string>& axes,
-                       std::uint64_t points, const std::string& hash)
-    : axes_{axes} {
+SweepStore::SweepStore(const SweepStoreRequest& request, const SweepGrid& grid)
+    : axes_{grid.keys()} {
   const bool exists = std::filesystem::exists(request.file);
   if (exists && !request.resume)
     throw RequestError(kPlace, fmt::format("{} exists; --resume continues it", request.file));
@@ -91,14 +90,13 @@ SweepStore::SweepStore(const SweepStoreRequest& request, const std::vector<std::
   const auto tables = database_->query("SELECT count(*) FROM sqlite_master");
   // A run that was ended before its first batch leaves a database without tables.
   if (exists && std::get<std::int64_t>(tables.rows[0][0]) > 0) {
-    resume(request, hash);
+    resume(request, grid);
   } else {
-    create(request, points, hash);
+    create(request, grid);
   }
 }
 
-void SweepStore::create(const SweepStoreRequest& request, std::uint64_t points,
-                        const std::string& hash) {
+void SweepStore::create(const SweepStoreRequest& request, const SweepGrid& grid) {
   std::string columns;
   for (const std::string& key : axes_) columns += ", " + sql_name(key);
   database_->run(
@@ -109,21 +107,23 @@ void SweepStore::create(const SweepStoreRequest& request, std::uint64_t points,
   const auto meta = [&](const char* key, const std::string& value) {
     database_->insert("INSERT INTO meta VALUES (?, ?)", {std::string{key}, value});
   };
-  meta("schema_version", std::to_string(kStoreVersion));
+  meta("schema_version", std::to_string(kSweepStoreVersion));
   meta("kind", "sweep");
   meta("tool_version", request.tool_version);
-  meta("scenario_hash", hash);
+  meta("scenario_hash", grid.hash());
   meta("sweep", request.asked);
-  meta("points", std::to_string(points));
+  meta("points", std::to_string(grid.points()));
+  meta("grid", grid.text());
+  meta("run", request.run);
   database_->run("COMMIT");
 }
 
-void SweepStore::resume(const SweepStoreRequest& request, const std::string& hash) {
+void SweepStore::resume(const SweepStoreRequest& request, const SweepGrid& grid) {
   database_->check();
   check_store(*database_, kPlace, "sweep");
   check("tool_version", request.tool_version, "version");
   check("sweep", request.asked, "sweep");
-  check("scenario_hash", hash, "scenario");
+  check("scenario_hash", grid.hash(), "scenario");
   database_->run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL");
   read_known();
 }

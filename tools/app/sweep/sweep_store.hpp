@@ -16,6 +16,7 @@ struct SweepStoreRequest {
   bool resume = false;         // whether an existing file is continued
   std::string tool_version{};  // recorded in the store
   std::string asked{};         // the sweep as requested
+  std::string run{};           // options of the simulations as JSON, recorded in the store
 };
 
 /// Rows of a sweep in a SQLite file, which `lockstep query` and any client read: `simulated` has
@@ -24,9 +25,7 @@ struct SweepStoreRequest {
 /// is of another sweep or version, is locked or damaged; IoError if it cannot be written.
 class SweepStore {
  public:
-  /// `axes`: keys; `hash`: of the scenario.
-  SweepStore(const SweepStoreRequest& request, const std::vector<std::string>& axes,
-             std::uint64_t points, const std::string& hash);
+  SweepStore(const SweepStoreRequest& request, const SweepGrid& grid);
 
   /// Points written by an earlier run.
   [[nodiscard]] const std::map<std::uint64_t, SweepRow>& known() const { return known_; }
@@ -37,8 +36,8 @@ class SweepStore {
   void finish();
 
  private:
-  void create(const SweepStoreRequest& request, std::uint64_t points, const std::string& hash);
-  void resume(const SweepStoreRequest& request, const std::string& hash);
+  void create(const SweepStoreRequest& request, const SweepGrid& grid);
+  void resume(const SweepStoreRequest& request, const SweepGrid& grid);
   void check(const std::string& key, const std::string& mine, const char* what);
   void read_known();
 

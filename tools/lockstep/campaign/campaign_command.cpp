@@ -16,7 +16,7 @@
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
-#include "tools/lockstep/step_report/step_source.hpp"
+#include "tools/lockstep/run/step_source.hpp"
 
 namespace lockstep::cli {
 
@@ -96,7 +96,7 @@ void add_campaign_options(const Command& command, const std::shared_ptr<Options>
   command
       .add_option("--against", given->against,
                   "Another scenario to compare with, under the same failures; repeatable")
-      ->type_name("SCENARIO|RESULT")
+      ->type_name("SCENARIO|RESULT|POINT")
       ->allow_extra_args(false);
   command
       .add_option("--change", given->changes,

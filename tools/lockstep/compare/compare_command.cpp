@@ -15,7 +15,7 @@
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/report/report_option.hpp"
-#include "tools/lockstep/step_report/step_source.hpp"
+#include "tools/lockstep/run/step_source.hpp"
 #include "tools/lockstep/step_report/two_steps_page.hpp"
 
 namespace lockstep::cli {
@@ -41,7 +41,8 @@ bool options_differ(const RunOptions& a, const RunOptions& b) {
 void compare(const Options& given) {
   if (!given.steps.has_second())
     throw UsageError(
-        "compare: expected a second step: SCENARIO|RESULT, or --change KEY=VALUE of the first");
+        "compare: expected a second step: SCENARIO|RESULT|POINT, or --change KEY=VALUE of the "
+        "first");
   const StepSource first = given.steps.first_step();
   const StepSource second = given.steps.second_step();
   const RunOptions& a = first.options;
@@ -50,8 +51,8 @@ void compare(const Options& given) {
   request.on_phase = phase_line("compare", "--shapley 0 takes less");
   const CompareResult result = compare_steps(request);
   request.on_phase = {};  // ends its line
-  note_other_fingerprint(first, result.a);
-  note_other_fingerprint(second, result.b);
+  note_other_result(first, result.a);
+  note_other_result(second, result.b);
   if (!given.report.empty()) write_file(given.report, two_steps_page({a, result.a}, {b, result.b}));
   print(render(compare_report(result, given.details || !given.style.is_table()), given.style));
 }

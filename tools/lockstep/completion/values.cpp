@@ -148,7 +148,7 @@ const std::vector<Source>& sources() {
       {"--job", or_file("scenarios")},
       {"--place", any_of({"packed", "spread", "random"})},
       {"campaign", or_file("campaigns")},
-      {"--against", or_file("scenarios"), "SCENARIO|RESULT"},
+      {"--against", or_file("scenarios"), "SCENARIO|RESULT|POINT"},
       {"--device", from("devices")},
       {"--stack", from("stacks")},
       {"--model", or_file("models")},
@@ -222,7 +222,7 @@ Completions choices_of(const std::string& type) {
 
 Completions values_of(const OptionInfo& option, const Arguments& arguments) {
   if (option.type.find('|') != std::string::npos) {
-    // "SCENARIO|RESULT" has none: as an option of that name.
+    // "SCENARIO|RESULT|POINT" has none: as an option of that name.
     Completions choices = choices_of(option.type);
     if (!choices.words.empty()) return choices;
   }

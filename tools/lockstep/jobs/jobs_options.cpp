@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/app/inputs/scenario_file.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/options/rank_list.hpp"
 #include "tools/lockstep/output/errors.hpp"
@@ -39,12 +38,12 @@ bool begins_override(const std::string& word) {
 }
 
 /// "llama7b-256 parallel.tp=4 parallel.dp=8". What-ifs are of the first job alone.
-app::TrainingStepRequest job_of(const std::string& text, const app::TrainingStepRequest& first) {
+app::TrainingStepRequest job_of(const std::string& text, const app::TrainingStepRequest& first,
+                                const StepOf& step_of) {
   std::istringstream words{text};
-  app::TrainingStepRequest out;
   std::string word;
   words >> word;
-  out.file = app::scenario_file(word);
+  app::TrainingStepRequest out = step_of(word);
   out.simulation.network = first.simulation.network;
   out.ignore_memory = first.ignore_memory;
   while (words >> word) {
@@ -97,7 +96,7 @@ void add_jobs(const Command& command, JobsOptions& given) {
           "Another training job at the same time on other GPUs of this scenario's cluster, with "
           "KEY=VALUE after it: \"llama7b-256 parallel.tp=4\"; repeatable. Prints how much "
           "the jobs slow each other down")
-      ->type_name("SCENARIO")
+      ->type_name("SCENARIO|RESULT|POINT")
       ->allow_extra_args(false);
   command
       .add_option("--place", given.places,
@@ -113,10 +112,11 @@ void add_jobs(const Command& command, JobsOptions& given) {
       "Steps of the longest job; shorter ones run as long (default: 1)");
 }
 
-app::JobsRequest jobs_request(const JobsOptions& given, const app::TrainingStepRequest& first) {
+app::JobsRequest jobs_request(const JobsOptions& given, const app::TrainingStepRequest& first,
+                              const StepOf& step_of) {
   app::JobsRequest out;
   out.jobs.push_back(first);
-  for (const std::string& each : given.jobs) out.jobs.push_back(job_of(each, first));
+  for (const std::string& each : given.jobs) out.jobs.push_back(job_of(each, first, step_of));
   out.placement = placement_of(given.places, out.jobs.size());
   out.gpus = given.gpus;
   out.steps = given.steps;

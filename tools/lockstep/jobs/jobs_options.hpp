@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,9 +21,13 @@ struct JobsOptions {
 
 void add_jobs(const Command& command, JobsOptions& given);
 
-/// `first`: of the scenario of the command. Throws UsageError, RequestError for unknown scenarios.
+/// The step of SCENARIO|RESULT|POINT.
+using StepOf = std::function<app::TrainingStepRequest(const std::string&)>;
+
+/// `first`: of the scenario of the command. Throws UsageError, and what `step_of` throws.
 [[nodiscard]] app::JobsRequest jobs_request(const JobsOptions& given,
-                                            const app::TrainingStepRequest& first);
+                                            const app::TrainingStepRequest& first,
+                                            const StepOf& step_of);
 
 /// Of an error in an override of another job, which is written after --job.
 [[nodiscard]] ConfigError as_written(const ConfigError& error, const app::JobsRequest& request);

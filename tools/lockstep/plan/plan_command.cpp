@@ -156,9 +156,11 @@ void add_search(const Command& command, Options& given) {
 
 void add_store(const Command& command, Options& given) {
   command
-      .add_option("--store", given.store,
-                  "SQLite file that takes every simulated layout (see `lockstep query`); with "
-                  "--emit ENGINE, of all shards together (default there: plan.db)")
+      .add_option(
+          "--store", given.store,
+          "SQLite file that takes every simulated layout (see `lockstep query`; FILE:rank1 is "
+          "then a scenario of run, compare and their like); with "
+          "--emit ENGINE, of all shards together (default there: plan.db)")
       ->type_name("FILE");
   command.add_flag("--resume", given.resume,
                    "Continue the search of --store, or begin it: nothing is simulated twice");

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include "tools/app/inputs/scenario_file.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/jobs/jobs_options.hpp"
@@ -24,6 +23,7 @@
 #include "tools/lockstep/run/run_page.hpp"
 #include "tools/lockstep/run/run_render.hpp"
 #include "tools/lockstep/run/run_row.hpp"
+#include "tools/lockstep/run/step_source.hpp"
 
 namespace lockstep::cli {
 
@@ -53,9 +53,39 @@ TraceDetail detail_of(const std::string& text) {
       fmt::format("--trace-detail: expected microbatch, layer or kernel, got \"{}\"", text));
 }
 
+/// The options given, on top of those of a result or a point: they override its own and add to its
+/// overrides, slow ranks and changed links.
+StepSource source_of(const Command& command, const RunOptions& given) {
+  StepSource out = step_source(given.step.file, given.step.overrides);
+  RunOptions& of = out.options;
+  const auto add = [](auto& to, const auto& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
+  const std::string changes = changes_of(given);
+  if (command.count("--fidelity") > 0) of.fidelity = given.fidelity;
+  if (command.count("--network") > 0) of.network = given.network;
+  if (command.count("--fold") > 0) of.fold = given.fold;
+  if (!given.nic.empty()) of.nic = given.nic;
+  if (!given.step.calibration.empty()) of.step.calibration = given.step.calibration;
+  of.step.ignore_memory = of.step.ignore_memory || given.step.ignore_memory;
+  for (const auto& [rank, speed] : given.rank_settings)
+    std::erase_if(of.rank_settings, [&](const auto& each) { return each.first == rank; });
+  add(of.rank_settings, given.rank_settings);
+  add(of.gpu_speeds, given.gpu_speeds);
+  add(of.step.links.set_links, given.step.links.set_links);
+  add(of.step.links.failed, given.step.links.failed);
+  of.classes = given.classes;
+  of.append = given.append;
+  of.report = given.report;
+  of.step.trace = given.step.trace;
+  of.step = step_request_of(of);
+  if (!changes.empty()) out.is_as_written = false;
+  return out;
+}
+
+/// Completes the request.
 TrainingStepRequest request_of(const Options& given) {
-  TrainingStepRequest out = step_request_of(given.run);
-  out.file = scenario_file(out.file);
+  TrainingStepRequest out = given.run.step;
   if (given.run.classes && out.simulation.fold == Folding::automatic)
     out.simulation.fold = Folding::always;
   const bool tables =
@@ -145,10 +175,12 @@ void note_missing_counters(const Options& given, const SimulatedTrainingStep& st
              given.run.step.trace);
 }
 
-void run_and_print(Options& given, const std::vector<FigureTarget>& targets) {
+void run_and_print(Options& given, const StepSource& source,
+                   const std::vector<FigureTarget>& targets) {
   const std::vector<Assertion> assertions = parse_assertions(given.asserts);
   try {
     const TrainingStepResult result = run_step(given.run.step);
+    note_other_result(source, result);
     note_missing_counters(given, result.step);
     const auto variants = given.variants ? run_variants(given.run.step, result.scenario)
                                          : std::vector<VariantResult>{};
@@ -189,9 +221,9 @@ void refuse_of_one_job(const Command& command) {
 
 void run_jobs_and_print(const Options& given) {
   const std::vector<Assertion> assertions = parse_assertions(given.asserts);
-  TrainingStepRequest first = step_request_of(given.run);
-  first.file = scenario_file(first.file);
-  app::JobsRequest request = jobs_request(given.jobs, first);
+  app::JobsRequest request = jobs_request(given.jobs, given.run.step, [](const std::string& text) {
+    return step_source(text).options.step;
+  });
   request.on_phase = phase_line("run", "fewer --steps take less");
   Report report;
   try {
@@ -211,13 +243,7 @@ void add_run(const Command& app) {
       "run", "Simulate a training step: time, throughput, MFU, memory and time breakdown");
   const auto given = std::make_shared<Options>();
   TrainingStepRequest& request = given->run.step;
-  command
-      ->add_option(
-          "scenario", request.file,
-          "Scenario file, such as configs/scenarios/llama3-70b-dgx-h100.json, or the name of a "
-          "shipped one")
-      ->required()
-      ->type_name("SCENARIO");
+  add_step_source(*command, request.file);
   command->group("Scenario");
   command
       ->add_option("--set", request.overrides,
@@ -251,14 +277,17 @@ void add_run(const Command& app) {
   command->callback([given, command] {
     if (!given->jobs.jobs.empty()) {
       refuse_of_one_job(*command);
+      given->run = source_of(*command, given->run).options;
       run_jobs_and_print(*given);
       return;
     }
     for (const char* option : {"--place", "--gpus", "--steps"})
       if (command->count(option) > 0) throw UsageError(fmt::format("{} needs --job", option));
     const std::vector<FigureTarget> targets = targets_of(*given);
+    const StepSource source = source_of(*command, given->run);
+    given->run = source.options;
     given->run.step = request_of(*given);
-    run_and_print(*given, targets);
+    run_and_print(*given, source, targets);
   });
 }
 

@@ -34,22 +34,7 @@ Json config_of(const RunOptions& options, const Scenario& scenario) {
   Json config = Json::parse(json_text(scenario.resolved));
   // It describes the scenario without changes.
   if (!changes_of(options).empty()) config.erase("summary");
-  config["run"] = {
-      {"file", options.step.file},
-      {"set", options.step.overrides},
-      {"ignore_memory", options.step.ignore_memory},
-      {"fidelity", options.fidelity},
-      {"fold", options.fold},
-      {"set_rank", options.rank_settings},
-      {"network", options.network},
-      {"gpu_speed", options.gpu_speeds},
-      {"set_link", options.step.links.set_links},
-      {"fail", options.step.links.failed},
-      {"nic_bytes_per_s",
-       options.step.nic ? Json(options.step.nic->bytes_per_second()) : Json(nullptr)},
-      {"suggest", options.step.suggestions},
-      {"calibration",
-       options.step.calibration.empty() ? Json(nullptr) : Json(options.step.calibration)}};
+  config["run"] = run_options_json(options);
   return config;
 }
 
@@ -349,6 +334,24 @@ std::string fingerprint_of_run(const TrainingStepResult& result) {
   for (const Bytes bytes : timeline.link_bytes) fingerprint.add(bytes.count());
   fingerprint.add(result.memory.needed().count());
   return fingerprint.text();
+}
+
+Json run_options_json(const RunOptions& options) {
+  return {{"file", options.step.file},
+          {"set", options.step.overrides},
+          {"ignore_memory", options.step.ignore_memory},
+          {"fidelity", options.fidelity},
+          {"fold", options.fold},
+          {"set_rank", options.rank_settings},
+          {"network", options.network},
+          {"gpu_speed", options.gpu_speeds},
+          {"set_link", options.step.links.set_links},
+          {"fail", options.step.links.failed},
+          {"nic_bytes_per_s",
+           options.step.nic ? Json(options.step.nic->bytes_per_second()) : Json(nullptr)},
+          {"suggest", options.step.suggestions},
+          {"calibration",
+           options.step.calibration.empty() ? Json(nullptr) : Json(options.step.calibration)}};
 }
 
 std::string json_of_run(const RunOptions& options, const TrainingStepResult& result,

@@ -3,12 +3,16 @@
 #include <string>
 #include <vector>
 
+#include "tools/app/json.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 
 namespace lockstep::cli {
 
 [[nodiscard]] std::string json_of_run(const RunOptions& options, const TrainingStepResult& result,
                                       const std::vector<VariantResult>& variants);
+
+/// How a step is simulated, apart from its scenario: "run" of a result's config.
+[[nodiscard]] app::Json run_options_json(const RunOptions& options);
 
 /// Of all times of the step.
 [[nodiscard]] std::string fingerprint_of_run(const TrainingStepResult& result);

@@ -19,8 +19,8 @@
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/run/run_row.hpp"
+#include "tools/lockstep/run/step_source.hpp"
 #include "tools/lockstep/sensitivity/sensitivity_render.hpp"
-#include "tools/lockstep/step_report/step_source.hpp"
 
 namespace lockstep::cli {
 
@@ -123,7 +123,7 @@ void analyse(const Options& given, const StepSource& source) {
   request.on_progress = progress_line("sensitivity", "--elasticities or --figure NAME takes less");
   const SensitivityResult result = sensitivity(request);
   request.on_progress = {};
-  note_other_fingerprint(source, result.step);
+  note_other_result(source, result.step);
   print(render_sensitivity(result, request.ranges, given.style));
 }
 

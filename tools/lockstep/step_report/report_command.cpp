@@ -18,7 +18,7 @@
 #include "tools/lockstep/report/report_option.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_page.hpp"
-#include "tools/lockstep/step_report/step_source.hpp"
+#include "tools/lockstep/run/step_source.hpp"
 #include "tools/lockstep/step_report/two_steps_page.hpp"
 
 namespace lockstep::cli {
@@ -48,7 +48,7 @@ Simulated simulated(StepSource source, std::size_t suggestions) {
   step.on_phase = phase_line("report", "--suggest 0 takes less");
   TrainingStepResult result = run_step(step);
   step.on_phase = {};  // ends its line
-  note_other_fingerprint(source, result);
+  note_other_result(source, result);
   return {std::move(source.options), std::move(result)};
 }
 

@@ -18,6 +18,7 @@
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plan/as_written.hpp"
 #include "tools/lockstep/plan/plan_options.hpp"
+#include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/run_render.hpp"
 #include "tools/lockstep/sweep/sweep_render.hpp"
@@ -47,8 +48,10 @@ std::unique_ptr<SweepStore> store_of(Options& given, const Command& command) {
   store.asked = fmt::format("{}", fmt::join(command.given_words({"--store", "--resume", "--threads",
                                                                  "--format", "--wide", "--color"}),
                                             " "));
-  const SweepGrid grid = grid_of(given.sweep);
-  auto out = std::make_unique<SweepStore>(store, grid.axes, grid.points, grid.hash);
+  RunOptions run = given.run;
+  run.step = given.sweep.step;
+  store.run = run_options_json(run).dump();
+  auto out = std::make_unique<SweepStore>(store, SweepGrid{given.sweep.space});
   given.sweep.known = out->known();
   return out;
 }

@@ -81,22 +81,6 @@ class Field {
   return word == kMemoryRule ? Why::memory : word == kLimitsRule ? Why::limits : Why::not_simulated;
 }
 
-[[nodiscard]] StoreIdentity read_identity(Database& database, const std::string& place) {
-  const Field in{database.path(), place};
-  StoreIdentity out;
-  const auto rows = database.query("SELECT key, value FROM meta ORDER BY rowid");
-  for (const DatabaseRow& row : rows.rows) {
-    const std::string key = in.text(row[0]);
-    const std::string value = in.text(row[1]);
-    if (key == "tool_version") out.tool_version = value;
-    if (key == "space_hash") out.space_hash = value;
-    if (key == "space") out.space = value;
-    constexpr std::string_view kOption = "option.";
-    if (key.rfind(kOption, 0) == 0) out.options.emplace_back(key.substr(kOption.size()), value);
-  }
-  return out;
-}
-
 [[nodiscard]] std::vector<SimulatedLayout> read_simulated(Database& database,
                                                           const std::string& place) {
   const Field in{database.path(), place};
@@ -146,26 +130,49 @@ void add_rule(StoredRange& range, const std::string& rule, std::uint64_t count) 
 
 }  // namespace
 
-void check_store(Database& database, const std::string& place, const std::string& kind) {
+std::string store_kind(Database& database, const std::string& place) {
   const auto tables = database.query(
       "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('meta', 'simulated')");
-  const std::string& file = database.path();
-  const Field in{file, place};
+  const Field in{database.path(), place};
   if (in.whole(tables.rows[0][0]) != 2)
     throw RequestError(
-        place,
-        fmt::format("{} is a SQLite database, but no store of `lockstep plan` or `sweep`", file));
-  const auto version = database.query("SELECT value FROM meta WHERE key = 'schema_version'");
-  const std::string found = version.rows.empty() ? "unknown" : in.text(version.rows[0][0]);
-  if (found != std::to_string(kStoreVersion))
-    throw RequestError(
-        place, fmt::format("{} is a store of version {}; this program reads version {}", file,
-                           found, kStoreVersion));
+        place, fmt::format("{} is a SQLite database, but no store of `lockstep plan` or `sweep`",
+                           database.path()));
   const auto kinds = database.query("SELECT value FROM meta WHERE key = 'kind'");
-  const std::string is = kinds.rows.empty() ? "plan" : in.text(kinds.rows[0][0]);
+  return kinds.rows.empty() ? "plan" : in.text(kinds.rows[0][0]);
+}
+
+void check_store(Database& database, const std::string& place, const std::string& kind) {
+  const std::string& file = database.path();
+  const std::string is = store_kind(database, place);
   if (!kind.empty() && is != kind)
     throw RequestError(
         place, fmt::format("{} is a store of `lockstep {}`; expected one of `{}`", file, is, kind));
+  const auto version = database.query("SELECT value FROM meta WHERE key = 'schema_version'");
+  const std::string found =
+      version.rows.empty() ? "unknown" : Field{file, place}.text(version.rows[0][0]);
+  const int expected = is == "sweep" ? kSweepStoreVersion : kPlanStoreVersion;
+  if (found == std::to_string(expected)) return;
+  throw RequestError(
+      place, fmt::format("{} is a store of `lockstep {}` of version {}; this program reads version "
+                         "{}: write it again, into another file",
+                         file, is, found, expected));
+}
+
+StoreIdentity read_identity(Database& database, const std::string& place) {
+  const Field in{database.path(), place};
+  StoreIdentity out;
+  const auto rows = database.query("SELECT key, value FROM meta ORDER BY rowid");
+  for (const DatabaseRow& row : rows.rows) {
+    const std::string key = in.text(row[0]);
+    const std::string value = in.text(row[1]);
+    if (key == "tool_version") out.tool_version = value;
+    if (key == "space_hash") out.space_hash = value;
+    if (key == "space") out.space = value;
+    constexpr std::string_view kOption = "option.";
+    if (key.rfind(kOption, 0) == 0) out.options.emplace_back(key.substr(kOption.size()), value);
+  }
+  return out;
 }
 
 StoreContents read_store(const std::string& file, const std::string& place) {
@@ -249,7 +256,7 @@ void PlanStore::create(const StoreIdentity& identity, const std::string& shard) 
   const auto meta = [&](const std::string& key, const std::string& value) {
     database_->insert("INSERT INTO meta VALUES (?, ?)", {key, value});
   };
-  meta("schema_version", std::to_string(kStoreVersion));
+  meta("schema_version", std::to_string(kPlanStoreVersion));
   meta("tool_version", identity.tool_version);
   meta("space_hash", identity.space_hash);
   meta("space", identity.space);

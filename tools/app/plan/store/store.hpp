@@ -13,7 +13,10 @@
 /// simulated layout; `lockstep query --help` lists all tables.
 namespace lockstep::app {
 
-inline constexpr int kStoreVersion = 1;
+/// By kind of store; raised when a newer program could not read what an older one wrote, or not
+/// rebuild its points.
+inline constexpr int kPlanStoreVersion = 1;
+inline constexpr int kSweepStoreVersion = 2;
 
 /// A range of points decided by a search.
 struct StoredRange {
@@ -47,9 +50,15 @@ struct StoreContents {
 /// store or of another version.
 [[nodiscard]] StoreContents read_store(const std::string& file, const std::string& place);
 
+/// "plan" or "sweep". Errors: RequestError at `place` for a database that is not a store.
+[[nodiscard]] std::string store_kind(Database& database, const std::string& place);
+
 /// Errors: RequestError at `place` for a database that is not a store or has another version.
 /// `kind`: "plan" or "sweep"; empty: either.
 void check_store(Database& database, const std::string& place, const std::string& kind = "plan");
+
+/// Without the points. Errors: as read_store().
+[[nodiscard]] StoreIdentity read_identity(Database& database, const std::string& place);
 
 /// Errors: RequestError at `place` naming the first difference to the search of `file`.
 void check_same_search(const StoreIdentity& mine, const StoreIdentity& of, const std::string& file,

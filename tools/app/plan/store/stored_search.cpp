@@ -8,10 +8,10 @@
 #include <iterator>
 
 #include "sim/config/json_values.hpp"
-#include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/inputs/calibration_of.hpp"
 #include "tools/app/json.hpp"
+#include "tools/app/plan/store/stored_json.hpp"
 
 namespace lockstep::app {
 
@@ -20,46 +20,6 @@ namespace {
 [[nodiscard]] std::string absolute(const std::string& file) {
   return file.empty() ? file : std::filesystem::absolute(file).lexically_normal().string();
 }
-
-/// Reads what this program wrote; anything else is a damaged file.
-class Reader {
- public:
-  Reader(const JsonDocument& document) : file_{document.file}, root_{document.root} {}
-
-  [[nodiscard]] const JsonValue& member(const JsonValue& of, std::string_view key) const {
-    const auto* object = of.get_if<JsonObject>();
-    const JsonValue* found = object == nullptr ? nullptr : find_member(*object, key);
-    if (found == nullptr) fail();
-    return *found;
-  }
-  [[nodiscard]] const JsonValue& member(std::string_view key) const { return member(root_, key); }
-  template <class T>
-  [[nodiscard]] const T& as(const JsonValue& value) const {
-    const T* out = value.get_if<T>();
-    if (out == nullptr) fail();
-    return *out;
-  }
-  [[nodiscard]] std::string text(const JsonValue& value) const { return as<std::string>(value); }
-  [[nodiscard]] std::int64_t whole(const JsonValue& value) const { return as<std::int64_t>(value); }
-  [[nodiscard]] std::vector<std::string> texts(const JsonValue& value) const {
-    std::vector<std::string> out;
-    for (const JsonValue& each : as<JsonArray>(value)) out.push_back(text(each));
-    return out;
-  }
-  [[nodiscard]] std::optional<double> number(const JsonValue& value) const {
-    if (value.get_if<std::nullptr_t>() != nullptr) return std::nullopt;
-    if (const auto* count = value.get_if<std::int64_t>()) return static_cast<double>(*count);
-    return as<JsonNumber>(value).value;
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw RequestError(fmt::format("{} is damaged: its search cannot be read", file_));
-  }
-
-  const std::string& file_;
-  const JsonValue& root_;
-};
 
 [[nodiscard]] Json json_of_optional(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -117,7 +77,7 @@ std::string space_text(const PlanSpace& space) {
 
 PlanSpace space_from(const std::string& text, const std::string& file) {
   const JsonDocument document = parse_json(text, file);
-  const Reader in{document};
+  const StoredJson in{document};
   PlanSpace out{in.text(in.member("name")), {in.text(in.member("file")), in.member("base")}};
   for (const JsonValue& each : in.as<JsonArray>(in.member("settings")))
     out.settings.push_back({in.text(in.member(each, "key")), in.texts(in.member(each, "values"))});
@@ -169,7 +129,7 @@ PlanRequest request_from(const StoredOptions& options, const std::string& file) 
   for (const auto& [name, value] : options)
     text += fmt::format("{}\"{}\":{}", text.size() > 1 ? "," : "", name, value);
   const JsonDocument document = parse_json(text + "}", file);
-  const Reader in{document};
+  const StoredJson in{document};
   PlanRequest out;
   out.objective = in.text(in.member("objective"));
   out.pareto = in.texts(in.member("pareto"));

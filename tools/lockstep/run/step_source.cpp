@@ -1,13 +1,15 @@
-#include "tools/lockstep/step_report/step_source.hpp"
+#include "tools/lockstep/run/step_source.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
 #include "sim/config/json.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
+#include "tools/app/point/stored_point.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 
@@ -17,31 +19,49 @@ namespace {
 
 constexpr std::string_view kResult = "lockstep.run/";
 
-/// Reads what `run` has written; what is missing was not written by it.
-class ResultReader {
+/// Reads the options that `run` and `sweep` have written; what is missing was not written by them.
+class OptionsReader {
  public:
-  explicit ResultReader(const JsonDocument& document) : document_{document} {}
+  explicit OptionsReader(const JsonDocument& document) : document_{document} {}
 
+  /// Of a result.
   [[nodiscard]] StepSource source() const {
     const JsonValue& config = member(document_.root, "config");
-    const JsonValue& run = member(config, "run");
     StepSource out;
-    RunOptions& options = out.options;
-    options.step.file = text(run, "file");
-    options.step.document = without_run(config);
-    options.step.overrides = texts(run, "set");
-    options.step.ignore_memory = value<bool>(run, "ignore_memory");
-    options.fidelity = text(run, "fidelity");
-    options.fold = text(run, "fold");
-    options.network = text(run, "network");
-    options.gpu_speeds = texts(run, "gpu_speed");
-    options.rank_settings = pairs(run, "set_rank");
-    options.step.links.set_links = pairs(run, "set_link");
-    options.step.links.failed = texts(run, "fail");
-    const auto* calibration = member(run, "calibration").get_if<std::string>();
-    if (calibration != nullptr) options.step.calibration = *calibration;
+    out.options = options(member(config, "run"));
+    out.options.step.document = without_run(config);
     out.fingerprint = text(document_.root, "fingerprint");
     return out;
+  }
+
+  [[nodiscard]] RunOptions options(const JsonValue& run) const {
+    RunOptions out;
+    out.step.file = text(run, "file");
+    out.step.overrides = texts(run, "set");
+    out.step.ignore_memory = value<bool>(run, "ignore_memory");
+    out.fidelity = text(run, "fidelity");
+    out.fold = text(run, "fold");
+    out.network = text(run, "network");
+    out.gpu_speeds = texts(run, "gpu_speed");
+    out.rank_settings = pairs(run, "set_rank");
+    out.step.links.set_links = pairs(run, "set_link");
+    out.step.links.failed = texts(run, "fail");
+    const auto* calibration = member(run, "calibration").get_if<std::string>();
+    if (calibration != nullptr) out.step.calibration = *calibration;
+    return out;
+  }
+
+  /// A result's scenario has its NICs; that of a sweep's points does not.
+  [[nodiscard]] std::string nic(const JsonValue& run) const {
+    const JsonValue& rate = member(run, "nic_bytes_per_s");
+    if (rate.get_if<std::nullptr_t>() != nullptr) return {};
+    constexpr double kGigabit = 125e6;  // bytes per second
+    const auto* whole = rate.get_if<std::int64_t>();
+    const double bytes = whole != nullptr ? static_cast<double>(*whole)
+                                          : value<JsonNumber>(run, "nic_bytes_per_s").value;
+    const double gigabits = std::round(bytes / kGigabit);
+    return gigabits * kGigabit == bytes ? fmt::format("{:.0f}G", gigabits)
+                                        : fmt::format("{:.0f} B/s", bytes);
   }
 
  private:
@@ -109,38 +129,68 @@ std::string schema_of(const JsonDocument& document) {
   return text == nullptr ? std::string{} : *text;
 }
 
+/// A point of a store, as it was simulated.
+StepSource point_source(const std::string& text, const app::PointName& name) {
+  app::StoredPoint point = stored_point(name);
+  StepSource out;
+  if (!point.run.empty()) {
+    const JsonDocument run = parse_json(point.run, name.store);
+    const OptionsReader reader{run};
+    out.options = reader.options(run.root);
+    out.options.nic = reader.nic(run.root);
+    out.options.step.overrides.clear();  // the scenario has them
+  } else {
+    out.options.step.calibration = point.calibration;
+  }
+  out.options.step.file = text;
+  out.options.step.document = std::move(point.scenario);
+  out.step = point.step;
+  return out;
+}
+
 }  // namespace
 
-StepSource step_source(const std::string& scenario_or_result,
-                       const std::vector<std::string>& overrides) {
-  const std::string file = app::scenario_file(scenario_or_result);
-  const JsonDocument document = read_json(file);
-  const std::string schema = schema_of(document);
+StepSource step_source(const std::string& text, const std::vector<std::string>& overrides) {
   StepSource out;
-  if (schema.empty()) {
-    out.options.step.file = file;
-  } else if (schema.starts_with(kResult)) {
-    out = ResultReader{document}.source();
+  if (const auto point = app::point_name(text)) {
+    out = point_source(text, *point);
   } else {
-    throw UsageError(fmt::format(
-        "{}: expected a scenario or a result of `lockstep run --format json`, got \"{}\"; "
-        "collective, complexity and plan write their pages with --report FILE.html",
-        scenario_or_result, schema));
+    const std::string file = app::scenario_file(text);
+    const JsonDocument document = read_json(file);
+    const std::string schema = schema_of(document);
+    if (schema.empty()) {
+      out.options.step.file = file;
+    } else if (schema.starts_with(kResult)) {
+      out = OptionsReader{document}.source();
+    } else {
+      throw UsageError(fmt::format(
+          "{}: expected a scenario, a result of `lockstep run --format json` or a point of a store "
+          "(plan.db:rank1), got \"{}\"; collective, complexity and plan write their pages with "
+          "--report FILE.html",
+          text, schema));
+    }
   }
   std::vector<std::string>& all = out.options.step.overrides;
   all.insert(all.end(), overrides.begin(), overrides.end());
-  if (!overrides.empty()) out.fingerprint.clear();
+  if (!overrides.empty()) out.is_as_written = false;
   out.options.step = step_request_of(out.options);
   return out;
 }
 
-void note_other_fingerprint(const StepSource& source, const TrainingStepResult& result) {
+void note_other_result(const StepSource& source, const TrainingStepResult& result) {
+  if (!source.is_as_written) return;
   const std::string now = fingerprint_of_run(result);
-  if (source.fingerprint.empty() || source.fingerprint == now) return;
-  fmt::print(stderr,
-             "lockstep: note: {}: the result has fingerprint {}, simulated again it is {}: another "
-             "version or other files; what follows is of the new one\n",
-             source.options.step.file, source.fingerprint, now);
+  constexpr const char* kWhy = "another version or other files; what follows is of the new one";
+  if (!source.fingerprint.empty() && source.fingerprint != now)
+    fmt::print(stderr,
+               "lockstep: note: {}: the result has fingerprint {}, simulated again it is {}: {}\n",
+               source.options.step.file, source.fingerprint, now, kWhy);
+  if (source.step && *source.step != result.throughput.step)
+    fmt::print(stderr,
+               "lockstep: note: {}: the store has a step of {}, simulated again it is {}: "
+               "{}\n",
+               source.options.step.file, to_string(*source.step), to_string(result.throughput.step),
+               kWhy);
 }
 
 StepSource TwoStepsOptions::second_step() const {
@@ -166,15 +216,17 @@ ConfigError TwoStepsOptions::as_written(const ConfigError& error) const {
 
 void add_step_source(const Command& command, std::string& scenario_or_result) {
   command
-      .add_option("scenario", scenario_or_result,
-                  "Scenario file, name of a shipped one, or a result of `run --format json`")
+      .add_option(
+          "scenario", scenario_or_result,
+          "Scenario file, name of a shipped one, result of `run --format json`, or point of a "
+          "store: plan.db:rank1 or plan.db:17")
       ->required()
-      ->type_name("SCENARIO|RESULT");
+      ->type_name("SCENARIO|RESULT|POINT");
 }
 
 void add_two_steps(const Command& command, TwoStepsOptions& given, const std::string& of_second) {
   add_step_source(command, given.scenario);
-  command.add_option("second", given.second, of_second)->type_name("SCENARIO|RESULT");
+  command.add_option("second", given.second, of_second)->type_name("SCENARIO|RESULT|POINT");
   command
       .add_option("--set", given.overrides,
                   "Override a scenario value, e.g. parallel.tp=4, of both steps; repeatable")

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,23 +10,25 @@
 
 namespace lockstep::cli {
 
-/// A training step of a scenario (file or shipped name), or of a result of `run --format json`,
-/// whose configuration is simulated again. Its request is complete.
+/// A training step of a scenario (file or shipped name), of a result of `run --format json`, whose
+/// configuration is simulated again, or of a point of a store. Its request is complete.
 struct StepSource {
   RunOptions options;
-  std::string fingerprint{};  // that an unchanged result has; else empty
+  std::string fingerprint{};       // of a result
+  std::optional<Duration> step{};  // of a point
+  bool is_as_written = true;       // false: with overrides
 };
 
 /// Throws ConfigError for a file that is neither, UsageError for a result of another command,
-/// IoError.
-[[nodiscard]] StepSource step_source(const std::string& scenario_or_result,
+/// RequestError for a point that a store lacks, IoError.
+[[nodiscard]] StepSource step_source(const std::string& text,
                                      const std::vector<std::string>& overrides = {});
 
-/// SCENARIO|RESULT, for step_source().
-void add_step_source(const Command& command, std::string& scenario_or_result);
+/// SCENARIO|RESULT|POINT, for step_source().
+void add_step_source(const Command& command, std::string& text);
 
-/// Notes on stderr if a result, simulated again, has another fingerprint.
-void note_other_fingerprint(const StepSource& source, const TrainingStepResult& result);
+/// Notes on stderr if a result or point, simulated again, is another one.
+void note_other_result(const StepSource& source, const TrainingStepResult& result);
 
 /// Two steps on a command line: scenarios or results, or one of them with changes.
 struct TwoStepsOptions {
@@ -41,7 +44,7 @@ struct TwoStepsOptions {
   [[nodiscard]] ConfigError as_written(const ConfigError& error) const;
 };
 
-/// SCENARIO [SECOND], --set and --change; `of_second` describes the second step.
+/// SCENARIO|RESULT|POINT [SECOND], --set and --change; `of_second` describes the second step.
 void add_two_steps(const Command& command, TwoStepsOptions& given, const std::string& of_second);
 
 }  // namespace lockstep::cli
