@@ -8,6 +8,7 @@
 
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "tools/app/campaign/job_of.hpp"
+#include "tools/app/campaign/replicate/joint_replicate.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/inputs/config_folder.hpp"
@@ -57,7 +58,8 @@ void refuse_scenario(const JsonDocument& document) {
 class Campaign {
  public:
   explicit Campaign(const CampaignRequest& request) : request_{request} {
-    if (request.steps.empty()) throw RequestError("scenario", "expected a scenario");
+    if (request.steps.empty() && !request.jobs)
+      throw RequestError("scenario", "expected a scenario");
     out_.file = file_of(request.file);
     JsonDocument document = read_json(out_.file);
     refuse_scenario(document);
@@ -74,17 +76,15 @@ class Campaign {
   }
 
   [[nodiscard]] CampaignResult run() {
-    for (std::size_t i = 0; i < request_.steps.size(); ++i) {
-      TrainingStepRequest step = request_.steps[i];
-      step.step_only = true;
-      step.suggestions = 0;
-      step.on_phase = request_.on_phase;
-      out_.outcomes.push_back(job_of(out_.plan, out_.file, request_.seed, run_step(step)));
-      CampaignOutcome& outcome = out_.outcomes.back();
-      if (i < request_.labels.size()) outcome.label = request_.labels[i];
-      if (outcome.label.empty()) outcome.label = outcome.step.scenario.name;
+    if (request_.jobs) {
+      run_jobs_together();
+      return std::move(out_);
     }
-    for (CampaignOutcome& each : out_.outcomes) simulate(each);
+    for (const TrainingStepRequest& step : request_.steps) add(step, {});
+    for (CampaignOutcome& each : out_.outcomes) {
+      choose_interval(each);
+      simulate(each);
+    }
     return std::move(out_);
   }
 
@@ -108,27 +108,104 @@ class Campaign {
     return std::accumulate(replicate.failures.begin(), replicate.failures.end(), std::int64_t{0});
   }
 
-  void simulate(CampaignOutcome& outcome) const {
+  void add(TrainingStepRequest step, const std::optional<JobPlace>& place) {
+    step.step_only = true;
+    step.suggestions = 0;
+    step.on_phase = request_.on_phase;
+    const std::size_t i = out_.outcomes.size();
+    out_.outcomes.push_back(job_of(out_.plan, out_.file, request_.seed, run_step(step), place));
+    CampaignOutcome& outcome = out_.outcomes.back();
+    if (i < request_.labels.size()) outcome.label = request_.labels[i];
+    if (outcome.label.empty()) outcome.label = outcome.step.scenario.name;
+  }
+
+  void choose_interval(CampaignOutcome& outcome) const {
     const Replicate first = simulate_replicate(outcome.job, 0);  // before thousands like it
     check(outcome, first);
     const bool fails = std::isfinite(outcome.inputs.mtbf_s) && outcome.inputs.save_s > 0;
     const bool searched = outcome.rule == IntervalRule::simulated;
-    if (fails && (request_.search_interval || searched)) {
-      begin(fmt::format("simulating checkpoint intervals of {}", outcome.step.scenario.name));
-      outcome.search = search(outcome, failures_of(first));
-      if (searched)
-        outcome.job.interval =
-            time_of_steps(outcome.search.points[outcome.search.best].steps, outcome.step_s);
-    }
+    if (!fails || !(request_.search_interval || searched)) return;
+    begin(fmt::format("simulating checkpoint intervals of {}", outcome.step.scenario.name));
+    outcome.search = search(outcome, failures_of(first));
+    if (searched)
+      outcome.job.interval =
+          time_of_steps(outcome.search.points[outcome.search.best].steps, outcome.step_s);
+  }
+
+  [[nodiscard]] std::vector<Replicate> replicates_of(const CampaignOutcome& outcome) const {
     begin(fmt::format("simulating {} campaigns of {}", request_.replicates,
                       outcome.step.scenario.name));
-    outcome.replicates.resize(request_.replicates);
+    std::vector<Replicate> out(request_.replicates);
+    in_parallel(
+        request_.replicates, [&](std::size_t i) { out[i] = simulate_replicate(outcome.job, i); },
+        request_.threads);
+    for (const Replicate& each : out) check(outcome, each);
+    return out;
+  }
+
+  void simulate(CampaignOutcome& outcome) const {
+    outcome.replicates = replicates_of(outcome);
+    outcome.fingerprint = fingerprint_of(outcome);
+  }
+
+  // Several jobs.
+
+  void run_jobs_together() {
+    if (out_.plan.step_time)
+      throw ConfigError{Problem{out_.file,
+                                {},
+                                "/step_time",
+                                "a measured step is of one job; expected none for several, whose "
+                                "steps are simulated next to each other"}};
+    JobsRequest jobs = *request_.jobs;
+    jobs.on_phase = request_.on_phase;
+    out_.joint = JointCampaign{simulate_job_sets(jobs)};
+    const JobSetSteps& steps = out_.joint->steps;
+    for (std::size_t i = 0; i < steps.jobs.size(); ++i) {
+      add(steps.jobs[i], JobPlace{i, steps.placed, steps.gpus, steps.step[std::size_t{1} << i][i]});
+      CampaignOutcome& outcome = out_.outcomes.back();
+      outcome.label = fmt::format("job {}, {}", i + 1, outcome.label);
+      outcome.shares_spares = true;
+    }
+    for (CampaignOutcome& each : out_.outcomes) {
+      choose_interval(each);
+      out_.joint->alone.push_back(replicates_of(each));
+    }
+    simulate_together();
+  }
+
+  [[nodiscard]] TrafficSlowdowns traffic() const {
+    TrafficSlowdowns out;
+    const auto& steps = out_.joint->steps.step;
+    for (std::size_t set = 0; set < steps.size(); ++set) {
+      out.by_set.emplace_back(out_.outcomes.size());
+      for (std::size_t i = 0; i < out_.outcomes.size(); ++i) {
+        if ((set >> i & 1U) == 0) continue;
+        const double ratio = steps[set][i].seconds() / steps[std::size_t{1} << i][i].seconds();
+        out.by_set.back()[i] = slowdown_steps(std::max(0.0, ratio - 1));
+      }
+    }
+    return out;
+  }
+
+  void simulate_together() {
+    begin(fmt::format("simulating {} campaigns of all jobs", request_.replicates));
+    std::vector<CampaignJob> jobs;
+    for (const CampaignOutcome& each : out_.outcomes) jobs.push_back(each.job);
+    const TrafficSlowdowns slower = traffic();
+    std::vector<JointReplicate> found(request_.replicates);
     in_parallel(
         request_.replicates,
-        [&](std::size_t i) { outcome.replicates[i] = simulate_replicate(outcome.job, i); },
+        [&](std::size_t i) { found[i] = simulate_joint_replicate(jobs, slower, i); },
         request_.threads);
-    for (const Replicate& each : outcome.replicates) check(outcome, each);
-    outcome.fingerprint = fingerprint_of(outcome);
+    for (JointReplicate& each : found) {
+      out_.joint->shared_stops.push_back(each.shared_stops);
+      for (std::size_t job = 0; job < jobs.size(); ++job) {
+        check(out_.outcomes[job], each.jobs[job]);
+        out_.outcomes[job].replicates.push_back(std::move(each.jobs[job]));
+      }
+    }
+    for (CampaignOutcome& each : out_.outcomes) each.fingerprint = fingerprint_of(each);
   }
 
   [[nodiscard]] IntervalSearch search(const CampaignOutcome& outcome, std::int64_t failures) const {
@@ -181,7 +258,7 @@ std::int64_t CampaignOutcome::interval_steps() const {
 
 std::int64_t CampaignOutcome::paid_gpus() const {
   const std::int64_t per_node = step.scenario.cluster.cluster.gpus_per_node();
-  return job.ranks + job.spare_nodes * per_node;
+  return job.ranks + (shares_spares ? 0 : job.spare_nodes * per_node);
 }
 
 std::vector<double> CampaignOutcome::each(const std::function<double(const Replicate&)>& of) const {

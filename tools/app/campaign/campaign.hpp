@@ -13,6 +13,7 @@
 #include "tools/app/campaign/intervals.hpp"
 #include "tools/app/campaign/replicate/campaign_job.hpp"
 #include "tools/app/campaign/replicate/replicate.hpp"
+#include "tools/app/jobs/run_jobs.hpp"
 #include "tools/app/progress.hpp"
 #include "tools/app/step/run_step.hpp"
 
@@ -21,6 +22,8 @@
 namespace lockstep::app {
 
 struct CampaignRequest {
+  /// Two or more jobs on one cluster, instead of `steps`; at most kMostSetJobs.
+  std::optional<JobsRequest> jobs{};
   /// The layouts to compare; at least one. They see the same failures (common random numbers).
   std::vector<TrainingStepRequest> steps{};
   std::vector<std::string> labels{};     // of the steps; absent or empty: the scenario's name
@@ -60,14 +63,22 @@ struct CampaignOutcome {
   /// Simulated at the closed forms and around the best; empty unless searched or without failures.
   IntervalSearch search{};
   std::string fingerprint{};
+  bool shares_spares = false;  // with other jobs, which pay them together
 
   /// Steps between two saves.
   [[nodiscard]] std::int64_t interval_steps() const;
   [[nodiscard]] std::int64_t gpus() const { return job.ranks; }
-  /// Spare nodes included: they are paid for.
+  /// Its spare nodes included: they are paid for.
   [[nodiscard]] std::int64_t paid_gpus() const;
   /// One value per replicate.
   [[nodiscard]] std::vector<double> each(const std::function<double(const Replicate&)>& of) const;
+};
+
+/// Several jobs on one cluster.
+struct JointCampaign {
+  JobSetSteps steps;
+  std::vector<std::vector<Replicate>> alone{};  // by job and replicate: without the others
+  std::vector<std::int64_t> shared_stops{};     // by replicate: failures that stopped several jobs
 };
 
 struct CampaignResult {
@@ -76,7 +87,8 @@ struct CampaignResult {
   JsonValue resolved;  // the campaign file with overrides
   std::size_t replicates = 0;
   std::uint64_t seed = 0;
-  std::vector<CampaignOutcome> outcomes{};
+  std::vector<CampaignOutcome> outcomes{};  // by layout, or by job
+  std::optional<JointCampaign> joint{};
 };
 
 /// Errors: as run_step(); ConfigError for the campaign file; RequestError for the request; Refusal

@@ -1,5 +1,7 @@
 #include "tools/app/campaign/campaign_costs.hpp"
 
+#include <algorithm>
+
 namespace lockstep::app {
 
 namespace {
@@ -40,6 +42,69 @@ std::optional<double> campaign_usd(const CampaignOutcome& of, const Replicate& r
   const auto energy = facility_kwh(of, replicate);
   if (!energy) return std::nullopt;
   return usd + *costs.usd_per_kwh * *energy;
+}
+
+LongTime last_wall(const CampaignResult& of, std::size_t replicate) {
+  LongTime out;
+  for (const CampaignOutcome& each : of.outcomes)
+    out = std::max(out, each.replicates[replicate].wall());
+  return out;
+}
+
+double joint_goodput(const CampaignResult& of, std::size_t replicate) {
+  double productive = 0;
+  double all = 0;
+  for (const CampaignOutcome& each : of.outcomes) {
+    const Replicate& run = each.replicates[replicate];
+    const auto gpus = static_cast<double>(each.gpus());
+    productive += gpus * run.times[TimeBucket::productive].seconds();
+    all += gpus * run.wall().seconds();
+  }
+  return all > 0 ? productive / all : 1;
+}
+
+namespace {
+
+[[nodiscard]] double spare_gpu_hours(const CampaignResult& of, std::size_t replicate) {
+  const CampaignOutcome& first = of.outcomes.front();
+  const auto gpus = static_cast<double>(first.job.spare_nodes *
+                                        first.step.scenario.cluster.cluster.gpus_per_node());
+  return gpus * last_wall(of, replicate).hours();
+}
+
+}  // namespace
+
+double joint_gpu_hours(const CampaignResult& of, std::size_t replicate) {
+  double out = spare_gpu_hours(of, replicate);
+  for (const CampaignOutcome& each : of.outcomes)
+    out += static_cast<double>(each.gpus()) * each.replicates[replicate].wall().hours();
+  return out;
+}
+
+std::optional<double> joint_facility_kwh(const CampaignResult& of, std::size_t replicate) {
+  double out = 0;
+  for (const CampaignOutcome& each : of.outcomes) {
+    const auto own = facility_kwh(each, each.replicates[replicate]);
+    if (!own) return std::nullopt;
+    out += *own;
+  }
+  const CampaignCosts& costs = of.outcomes.front().costs;
+  return out + *costs.static_watts / 1000 * spare_gpu_hours(of, replicate) * *costs.pue;
+}
+
+std::optional<double> joint_usd(const CampaignResult& of, std::size_t replicate) {
+  double out = 0;
+  for (const CampaignOutcome& each : of.outcomes) {
+    const auto own = campaign_usd(each, each.replicates[replicate]);
+    if (!own) return std::nullopt;
+    out += *own;
+  }
+  const CampaignCosts& costs = of.outcomes.front().costs;
+  const double spares = spare_gpu_hours(of, replicate);
+  out += *costs.usd_per_gpu_hour * spares;
+  if (costs.usd_per_kwh)
+    out += *costs.usd_per_kwh * *costs.static_watts / 1000 * spares * *costs.pue;
+  return out;
 }
 
 double slack_fraction(const TrainingStepResult& step) {

@@ -18,6 +18,15 @@ namespace lockstep::app {
 [[nodiscard]] std::optional<double> campaign_usd(const CampaignOutcome& of,
                                                  const Replicate& replicate);
 
+/// Of several jobs in a replicate, with the spare nodes until the last ends.
+[[nodiscard]] LongTime last_wall(const CampaignResult& of, std::size_t replicate);
+/// Productive over all GPU-hours of the jobs, each until its end.
+[[nodiscard]] double joint_goodput(const CampaignResult& of, std::size_t replicate);
+[[nodiscard]] double joint_gpu_hours(const CampaignResult& of, std::size_t replicate);
+[[nodiscard]] std::optional<double> joint_facility_kwh(const CampaignResult& of,
+                                                       std::size_t replicate);
+[[nodiscard]] std::optional<double> joint_usd(const CampaignResult& of, std::size_t replicate);
+
 /// Fraction of GPU time in which pipeline stages wait for slower ones: they could run slower at
 /// the same step time (Perseus, arXiv 2312.06902), which is an opportunity to save energy.
 [[nodiscard]] double slack_fraction(const TrainingStepResult& step);

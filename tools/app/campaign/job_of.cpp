@@ -17,17 +17,17 @@ namespace {
 constexpr double kSlowestProgress = 50;  // expected wall time over training time
 constexpr double kGiveUp = 50;           // wall time over training time
 constexpr double kMostEvents = 1e7;      // of a replicate
-
-[[nodiscard]] SlowdownSteps slowdown_steps(double more) {
-  return static_cast<SlowdownSteps>(
-      std::llround(more * static_cast<double>(std::uint64_t{1} << kSlowdownBits)));
-}
+constexpr std::size_t kNoJob = std::numeric_limits<std::size_t>::max();
 
 class JobMaker {
  public:
   JobMaker(const CampaignPlan& plan, const std::string& file, std::uint64_t seed,
-           TrainingStepResult step)
-      : plan_{plan}, file_{file}, seed_{seed}, out_{.label = {}, .step = std::move(step)} {}
+           TrainingStepResult step, const std::optional<JobPlace>& place)
+      : plan_{plan},
+        file_{file},
+        seed_{seed},
+        place_{place},
+        out_{.label = {}, .step = std::move(step)} {}
 
   [[nodiscard]] CampaignOutcome make() {
     const Cluster& cluster = out_.step.scenario.cluster.cluster;
@@ -44,6 +44,7 @@ class JobMaker {
     job_.startup = plan_.startup;
     job_.data_stall = slowdown_steps(plan_.data_stall);
     for (const FailureCause& cause : plan_.causes) add_cause(cause);
+    if (place_) add_place();
     add_stragglers();
     job_.maintenance = plan_.maintenance;
     job_.spare_nodes = plan_.spare_nodes;
@@ -57,7 +58,9 @@ class JobMaker {
  private:
   void add_work() {
     const Throughput& of = out_.step.throughput;
-    out_.step_s = plan_.step_time ? plan_.step_time->seconds() : of.step_s;
+    out_.step_s = plan_.step_time ? plan_.step_time->seconds()
+                  : place_        ? place_->step.seconds()
+                                  : of.step_s;
     if (plan_.duration) {
       job_.work = LongTime::never();
       job_.horizon = *plan_.duration;
@@ -114,15 +117,16 @@ class JobMaker {
   void add_cause(const FailureCause& cause) {
     JobCause job{cause.detection, cause.restart, cause.repair, cause.policy.value_or(plan_.policy)};
     std::int64_t units = 1;
+    const std::int64_t all = cluster_gpus() / gpus_per_node_;
     const auto group = [&](std::int64_t nodes) {
-      job.nodes = std::min(nodes, out_.nodes);
+      job.nodes = std::min(nodes, all);
       job.ranks_per_unit = nodes * gpus_per_node_;
-      units = (out_.nodes + nodes - 1) / nodes;
+      units = (all + nodes - 1) / nodes;
     };
     switch (cause.domain) {
       case FaultDomain::gpu:
         job.nodes = 1;
-        units = job_.ranks;
+        units = cluster_gpus();
         break;
       case FaultDomain::node:
         group(1);
@@ -142,6 +146,72 @@ class JobMaker {
     job_.failures.push_back({draw_key(seed_, cause.name), units, cause.mtbf});
   }
 
+  [[nodiscard]] std::int64_t cluster_gpus() const {
+    return place_ ? place_->cluster_gpus : job_.ranks;
+  }
+
+  /// Draws of the second job and those behind it are not those of the first.
+  [[nodiscard]] std::string own(const std::string& name, std::size_t job) const {
+    return job == 0 ? name : fmt::format("{} of job {}", name, job + 1);
+  }
+  [[nodiscard]] std::string own(const std::string& name) const {
+    return own(name, place_ ? place_->job : 0);
+  }
+
+  /// Where the job is, and which failures stop it. All jobs have the same processes: the
+  /// hardware's, then those of each job's software.
+  void add_place() {
+    std::vector<std::size_t> job_of_gpu(static_cast<std::size_t>(place_->cluster_gpus), kNoJob);
+    job_.rank_of_gpu.assign(job_of_gpu.size(), -1);
+    for (std::size_t job = 0; job < place_->gpus.size(); ++job)
+      for (std::size_t rank = 0; rank < place_->gpus[job].size(); ++rank) {
+        const auto gpu = static_cast<std::size_t>(place_->gpus[job][rank]);
+        job_of_gpu[gpu] = job;
+        if (job == place_->job) job_.rank_of_gpu[gpu] = static_cast<std::int64_t>(rank);
+      }
+    for (std::size_t i = 0; i < plan_.causes.size(); ++i) {
+      const bool software = plan_.causes[i].domain == FaultDomain::software;
+      job_.unit_uses.push_back(software ? std::vector<UnitUse>{{0, place_->job == 0}}
+                                        : uses_of(i, job_of_gpu));
+    }
+    for (std::size_t i = 0; i < plan_.causes.size(); ++i)
+      if (plan_.causes[i].domain == FaultDomain::software)
+        for (std::size_t job = 1; job < place_->gpus.size(); ++job) add_software(i, job);
+  }
+
+  [[nodiscard]] std::vector<UnitUse> uses_of(std::size_t cause,
+                                             const std::vector<std::size_t>& job_of_gpu) const {
+    const std::int64_t size = job_.causes[cause].ranks_per_unit;
+    std::vector<UnitUse> out(static_cast<std::size_t>(job_.failures[cause].units));
+    std::int64_t counted = -1;  // node
+    for (std::size_t gpu = 0; gpu < job_of_gpu.size(); ++gpu) {
+      if (job_of_gpu[gpu] == kNoJob) continue;
+      UnitUse& unit = out[gpu / static_cast<std::size_t>(size)];
+      const auto node = static_cast<std::int64_t>(gpu) / gpus_per_node_;
+      if (size == 1) unit.nodes = 1;
+      if (size > 1 && node != counted) ++unit.nodes;
+      counted = node;
+      unit.mine = unit.mine || job_of_gpu[gpu] == place_->job;
+    }
+    return out;
+  }
+
+  void add_software(std::size_t cause, std::size_t job) {
+    JobCause of = job_.causes[cause];
+    of.counts_as = cause;
+    job_.causes.push_back(of);
+    UnitProcess process = job_.failures[cause];
+    process.key = draw_key(seed_, own(plan_.causes[cause].name, job));
+    job_.failures.push_back(process);
+    job_.unit_uses.push_back({{0, job == place_->job}});
+  }
+
+  /// Units whose failure stops this job.
+  [[nodiscard]] double units(std::size_t cause) const {
+    if (job_.unit_uses.empty()) return static_cast<double>(job_.failures[cause].units);
+    return static_cast<double>(std::ranges::count_if(job_.unit_uses[cause], &UnitUse::mine));
+  }
+
   /// The share of the critical path that a slower GPU stretches.
   [[nodiscard]] double computation_share() const {
     for (const TrainingStepLimit& limit : out_.step.limits)
@@ -158,10 +228,10 @@ class JobMaker {
       from -= each.fraction;
       job_.slow_classes.push_back({from, slowdown_steps(share * (each.slowdown - 1))});
     }
-    job_.straggler_key = draw_key(seed_, "stragglers");
+    job_.straggler_key = draw_key(seed_, own("stragglers"));
     for (const TransientSlowdown& each : plan_.transients) {
       job_.transients.push_back({each.duration, slowdown_steps(share * (each.slowdown - 1))});
-      job_.slowdowns.push_back({draw_key(seed_, each.name), job_.ranks, each.every});
+      job_.slowdowns.push_back({draw_key(seed_, own(each.name)), job_.ranks, each.every});
     }
   }
 
@@ -183,8 +253,7 @@ class JobMaker {
     for (std::size_t i = 0; i < job_.causes.size(); ++i) {
       const JobCause& cause = job_.causes[i];
       if (cause.policy == FailurePolicy::ragged_continue && job_.replicas > 1) continue;
-      const double of =
-          static_cast<double>(job_.failures[i].units) / job_.failures[i].mean.seconds();
+      const double of = units(i) / job_.failures[i].mean.seconds();
       rate += of;
       restore += of * restart_time(cause).seconds();
     }
@@ -232,6 +301,7 @@ class JobMaker {
   const CampaignPlan& plan_;
   const std::string& file_;
   std::uint64_t seed_;
+  const std::optional<JobPlace>& place_;
   CampaignOutcome out_;
   CampaignJob& job_ = out_.job;
   std::int64_t gpus_per_node_ = 1;
@@ -240,8 +310,8 @@ class JobMaker {
 }  // namespace
 
 CampaignOutcome job_of(const CampaignPlan& plan, const std::string& file, std::uint64_t seed,
-                       TrainingStepResult step) {
-  return JobMaker{plan, file, seed, std::move(step)}.make();
+                       TrainingStepResult step, const std::optional<JobPlace>& place) {
+  return JobMaker{plan, file, seed, std::move(step), place}.make();
 }
 
 }  // namespace lockstep::app

@@ -1,17 +1,28 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/app/campaign/campaign.hpp"
 
 namespace lockstep::app {
 
+/// One of several jobs on a cluster.
+struct JobPlace {
+  std::size_t job = 0;                        // index
+  std::vector<std::vector<EndpointId>> gpus;  // of all jobs
+  int cluster_gpus = 0;
+  Duration step{};  // without the others
+};
+
 /// The campaign on the cluster of a simulated step, with the interval of its rule; simulated, with
 /// that of the exponential optimum. `file`: of the campaign, for errors. Throws ConfigError,
 /// RequestError, Refusal as simulate_campaign().
 [[nodiscard]] CampaignOutcome job_of(const CampaignPlan& plan, const std::string& file,
-                                     std::uint64_t seed, TrainingStepResult step);
+                                     std::uint64_t seed, TrainingStepResult step,
+                                     const std::optional<JobPlace>& place = {});
 
 }  // namespace lockstep::app

@@ -87,6 +87,15 @@ class Jobs {
  public:
   explicit Jobs(const JobsRequest& request) : request_{request} { prepare(); }
 
+  JobSetSteps run_sets() {
+    const std::size_t n = prepared_.size();
+    JobSetSteps out{
+        shared_->name, shared_->cluster.ranks(), request_.placement.policy, moved_, gpus_, {}};
+    out.step.assign(std::size_t{1} << n, std::vector<Duration>(n));
+    for (std::size_t set = 1; set < out.step.size(); ++set) run_set(set, out);
+    return out;
+  }
+
   JobsResult run() {
     JobsResult out;
     out.cluster = shared_->name;
@@ -114,8 +123,8 @@ class Jobs {
     std::vector<int> sizes;
     for (const TrainingStepRequest& job : request_.jobs) {
       begin("laying out the jobs");
-      prepared_.push_back(
-          prepare_step(prepared_.empty() ? job : moved(job, prepared_.front().scenario)));
+      moved_.push_back(prepared_.empty() ? job : moved(job, prepared_.front().scenario));
+      prepared_.push_back(prepare_step(moved_.back()));
       check_plain(job, prepared_.back());
       check_memory(job, prepared_.back());
       sizes.push_back(prepared_.back().scenario.parallel.ranks());
@@ -130,16 +139,46 @@ class Jobs {
     return {of.program, of.scenario.parallel, *of.cost, of.options, gpus_[job], steps};
   }
 
+  /// Sets in ascending order: each job alone is before it with others.
+  void run_set(std::size_t set, JobSetSteps& out) {
+    std::vector<std::size_t> members;
+    std::vector<Duration> alone;
+    for (std::size_t i = 0; i < prepared_.size(); ++i) {
+      if ((set >> i & 1U) == 0) continue;
+      members.push_back(i);
+      alone.push_back(out.step[std::size_t{1} << i][i]);
+    }
+    begin(members.size() == 1
+              ? fmt::format("simulating {} alone", prepared_[members.front()].scenario.name)
+              : fmt::format("simulating {} jobs together", members.size()));
+    const std::vector<int> steps = members.size() == 1 ? std::vector<int>{1} : steps_of(alone);
+    std::vector<PlacedJob> all;
+    for (std::size_t i = 0; i < members.size(); ++i) all.push_back(placed(members[i], steps[i]));
+    const SimulatedJobs simulated = simulate_jobs(all, shared_->cluster, shared_->device);
+    for (std::size_t i = 0; i < members.size(); ++i)
+      out.step[set][members[i]] = simulated.jobs[i].mean_step();
+  }
+
+  /// Steps of each, so that shorter jobs run as long as the longest.
+  [[nodiscard]] std::vector<int> steps_of(const std::vector<Duration>& alone) const {
+    const Duration longest = *std::ranges::max_element(alone);
+    std::vector<int> out;
+    for (const Duration each : alone) {
+      const double fit = std::ceil(longest.seconds() / each.seconds() - 1e-9);
+      const int of_longest = std::max(1, request_.steps);
+      out.push_back(std::max(1, static_cast<int>(std::min<double>(kMostSteps, fit * of_longest))));
+    }
+    return out;
+  }
+
   void run_together(JobsResult& out, const std::vector<std::vector<Bytes>>& alone) {
-    Duration longest;
-    for (const JobResult& each : out.jobs) longest = std::max(longest, each.alone);
+    std::vector<Duration> times;
+    for (const JobResult& each : out.jobs) times.push_back(each.alone);
+    const std::vector<int> steps = steps_of(times);
     std::vector<PlacedJob> all;
     for (std::size_t i = 0; i < out.jobs.size(); ++i) {
-      const double fit = std::ceil(longest.seconds() / out.jobs[i].alone.seconds() - 1e-9);
-      const int of_longest = std::max(1, request_.steps);
-      out.jobs[i].steps =
-          std::max(1, static_cast<int>(std::min<double>(kMostSteps, fit * of_longest)));
-      all.push_back(placed(i, out.jobs[i].steps));
+      out.jobs[i].steps = steps[i];
+      all.push_back(placed(i, steps[i]));
     }
     const SimulatedJobs simulated = simulate_jobs(all, shared_->cluster, shared_->device);
     TimePoint end;
@@ -161,12 +200,21 @@ class Jobs {
   }
 
   const JobsRequest& request_;
+  std::vector<TrainingStepRequest> moved_{};  // to the cluster of the first
   std::vector<PreparedTrainingStep> prepared_{};
   std::optional<ScenarioCluster> shared_{};
   std::vector<std::vector<EndpointId>> gpus_{};
 };
 
 }  // namespace
+
+JobSetSteps simulate_job_sets(const JobsRequest& request) {
+  if (request.jobs.size() > kMostSetJobs)
+    throw RequestError("job", fmt::format("{} jobs, whose sets are all simulated; at most {} are "
+                                          "possible",
+                                          request.jobs.size(), kMostSetJobs));
+  return Jobs{request}.run_sets();
+}
 
 JobsResult run_jobs(const JobsRequest& request) {
   return Jobs{request}.run();

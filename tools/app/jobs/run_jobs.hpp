@@ -39,6 +39,20 @@ struct JobsResult {
   std::uint64_t transfers = 0;
 };
 
+/// Steps of jobs on one cluster next to all sets of the others.
+struct JobSetSteps {
+  std::string cluster;
+  int gpus = 0;  // of the cluster
+  PlacementPolicy policy = PlacementPolicy::packed;
+  std::vector<TrainingStepRequest> jobs{};        // on the cluster of the first
+  std::vector<std::vector<EndpointId>> placed{};  // GPUs of the ranks of each
+  std::vector<std::vector<Duration>> step{};      // by set (a bit for each job), then by job
+};
+inline constexpr std::size_t kMostSetJobs = 4;  // 2^n - 1 simulations
+
+/// As run_jobs(), for all sets of the jobs. Errors: as run_jobs(), and for more than kMostSetJobs.
+[[nodiscard]] JobSetSteps simulate_job_sets(const JobsRequest& request);
+
 /// Simulates each job alone and all together. The cluster is that of the first, enlarged; the
 /// others run on it with as many GPUs as on their own. Memory is checked as by run_step(). Errors:
 /// as run_step(), simulate_jobs() and place_jobs(); RequestError for hosts (parameter servers),

@@ -11,6 +11,7 @@
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/campaign/campaign_render.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/jobs/jobs_options.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
@@ -29,6 +30,7 @@ struct Options {
   std::vector<std::string> changes;    // of a second one, which is the first with them
   bool ignore_memory = false;
   CampaignRequest campaign;
+  JobsOptions jobs;
   bool details = false;
   std::string rows;
   OutputStyle style;
@@ -43,7 +45,7 @@ TrainingStepRequest step_of(const Options& given, const std::string& scenario, b
 }
 
 /// Errors in overrides, named by the option that gave them.
-ConfigError as_written(const ConfigError& error, const Options& given) {
+ConfigError in_own_words(const ConfigError& error, const Options& given) {
   const std::string set = "--set ";
   std::vector<Problem> problems = error.problems();
   for (Problem& each : problems) {
@@ -58,9 +60,23 @@ ConfigError as_written(const ConfigError& error, const Options& given) {
   return {std::move(problems), error.total()};
 }
 
+/// Of several jobs; --set is of the first.
+void add_jobs_to(CampaignRequest& request, const Options& given) {
+  if (!given.against.empty() || !given.changes.empty())
+    throw UsageError("--job: jobs run together; --against and --change compare layouts of one job");
+  const StepOf step_of = [&given](const std::string& text) {
+    TrainingStepRequest out = step_source(text).options.step;
+    out.ignore_memory = out.ignore_memory || given.ignore_memory;
+    return out;
+  };
+  request.jobs = jobs_request(given.jobs, request.steps.front(), step_of);
+  request.steps.clear();
+}
+
 void campaign(Options& given) {
   CampaignRequest& request = given.campaign;
   request.steps.push_back(step_of(given, given.scenario, false));
+  if (!given.jobs.jobs.empty()) add_jobs_to(request, given);
   for (const std::string& each : given.against)
     request.steps.push_back(step_of(given, each, false));
   if (!given.changes.empty()) {
@@ -71,7 +87,14 @@ void campaign(Options& given) {
   }
   if (!given.rows.empty()) check_writable(given.rows);
   request.on_phase = phase_line("campaign", "fewer --replicates take less");
-  const CampaignResult result = simulate_campaign(request);
+  const CampaignResult result = [&] {
+    try {
+      return simulate_campaign(request);
+    } catch (const ConfigError& error) {
+      if (!request.jobs) throw;
+      throw as_written(error, *request.jobs);
+    }
+  }();
   request.on_phase = {};  // ends its line
   if (!given.rows.empty()) write_file(given.rows, replicate_rows(result));
   const CampaignReportOptions options{
@@ -133,6 +156,9 @@ void add_campaign(const Command& app) {
       ->required()
       ->type_name("CAMPAIGN");
   add_campaign_options(*command, given);
+  command->group("Several jobs");
+  add_jobs(*command, given->jobs);
+  command->group("Results");
   command
       ->add_option("--replicate-rows", given->rows,
                    "Write a line per replicate with its times in microseconds")
@@ -141,18 +167,25 @@ void add_campaign(const Command& app) {
                     "Print all times, causes and simulated checkpoint intervals");
   add_format(*command, given->style);
   command->footer(
+      "With --job, all jobs go through the campaign on one cluster: each at the pace that the\n"
+      "traffic of those training at that time leaves it, with shared failures and spare nodes.\n"
       "Failures of a GPU, node or switch are the same for all scenarios and policies with one\n"
       "seed, so that differences are not noise. Money and energy are unknown unless the campaign\n"
       "or the cluster has their inputs. configs/campaigns/README.md explains the model.\n\n"
       "Examples:\n"
       "  lockstep campaign llama7b-256 typical-failures --replicates 100\n"
       "  lockstep campaign llama7b-256 typical-failures --replicates 100 --change parallel.tp=4 "
-      "--change parallel.dp=16");
-  command->callback([given] {
+      "--change parallel.dp=16\n"
+      "  lockstep campaign zero-7b5-3 typical-failures --job zero-7b5-3 --place spread "
+      "--replicates 100 --set-campaign steps=100000");
+  command->callback([given, command] {
+    for (const char* option : {"--place", "--gpus", "--steps"})
+      if (given->jobs.jobs.empty() && command->count(option) > 0)
+        throw UsageError(fmt::format("{} needs --job", option));
     try {
       campaign(*given);
     } catch (const ConfigError& error) {
-      throw as_written(error, *given);
+      throw in_own_words(error, *given);
     }
   });
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tools/app/campaign/campaign_costs.hpp"
+#include "tools/lockstep/jobs/placement_text.hpp"
 
 namespace lockstep::cli {
 
@@ -106,6 +107,28 @@ Json campaign_json(const CampaignResult& result) {
   Json out = Json::array();
   for (const CampaignOutcome& each : result.outcomes) out.push_back(outcome_json(each));
   return out;
+}
+
+Json joint_json(const CampaignResult& result) {
+  const app::JobSetSteps& steps = result.joint->steps;
+  Json sets = Json::array();
+  for (std::size_t set = 1; set < steps.step.size(); ++set)
+    for (std::size_t job = 0; job < steps.jobs.size(); ++job) {
+      if ((set >> job & 1U) == 0) continue;
+      Json training = Json::array();
+      for (std::size_t other = 0; other < steps.jobs.size(); ++other)
+        if ((set >> other & 1U) != 0) training.push_back(other + 1);
+      sets.push_back(Json{{"training", training},
+                          {"job", job + 1},
+                          {"step_time_s", steps.step[set][job].seconds()}});
+    }
+  Json places = Json::array();
+  for (const auto& gpus : steps.placed) places.push_back(gpu_ranges(gpus));
+  std::int64_t shared = 0;
+  for (const std::int64_t each : result.joint->shared_stops) shared += each;
+  return Json{
+      {"cluster", steps.cluster}, {"gpus", steps.gpus}, {"placement", policy_name(steps.policy)},
+      {"gpus_of_jobs", places},   {"steps", sets},      {"shared_failures", shared}};
 }
 
 }  // namespace lockstep::cli

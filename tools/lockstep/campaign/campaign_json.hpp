@@ -8,5 +8,7 @@ namespace lockstep::cli {
 
 /// Everything but the rows, per scenario: step, checkpoint, intervals, times of all replicates.
 [[nodiscard]] Json campaign_json(const CampaignResult& result);
+/// Several jobs: where they are, their steps by the set of jobs that train.
+[[nodiscard]] Json joint_json(const CampaignResult& result);
 
 }  // namespace lockstep::cli

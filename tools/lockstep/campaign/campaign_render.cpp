@@ -7,6 +7,7 @@
 #include "sim/config/json_values.hpp"
 #include "tools/app/campaign/campaign_costs.hpp"
 #include "tools/lockstep/campaign/campaign_json.hpp"
+#include "tools/lockstep/jobs/placement_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 
 namespace lockstep::cli {
@@ -20,7 +21,7 @@ using app::Spread;
 /// Four digits, thousands separated: "54.00", "1,234", "0.9312", "21.57 M".
 std::string number_text(double value) {
   const double size = std::abs(value);
-  if (size == 0) return "0";
+  if (size < 0.00005) return "0";
   if (size >= 999'999.5) return number_text(value / 1e6) + " M";
   if (size >= 999.5) {
     std::string digits = fmt::format("{:.0f}", value);
@@ -51,7 +52,7 @@ std::string bucket_label(std::size_t bucket) {
   for (char& each : out)
     if (each == '_') each = ' ';
   if (out == "custom") return "custom (planned maintenance)";
-  if (out == "other") return "other (slow GPUs, replicas)";
+  if (out == "other") return "other (slow GPUs, replicas, other jobs)";
   if (out == "productive") return "productive training";
   return out;
 }
@@ -78,9 +79,13 @@ class CampaignReport {
                     {"p90", "P90", {}, false},
                     {"share_fraction", "share", "%", false}};
     for (const CampaignOutcome& each : result_.outcomes) add_outcome(each);
-    for (std::size_t i = 1; i < result_.outcomes.size(); ++i) add_difference(result_.outcomes[i]);
+    if (result_.joint)
+      add_together(*result_.joint);
+    else
+      for (std::size_t i = 1; i < result_.outcomes.size(); ++i) add_difference(result_.outcomes[i]);
     out_.more.emplace_back("replicates", std::to_string(result_.replicates));
     out_.more.emplace_back("outcomes", campaign_json(result_).dump());
+    if (result_.joint) out_.more.emplace_back("together", joint_json(result_).dump());
     return std::move(out_);
   }
 
@@ -131,6 +136,7 @@ class CampaignReport {
         of.step.scenario.model.name, of.gpus(), of.step.scenario.cluster.device.id, parallel.dp,
         parallel.tp, parallel.pp, parallel.cp, parallel.zero, of.step_s,
         result_.plan.step_time ? "as the campaign says" : "simulated"));
+    if (result_.joint) out.push_back(place_note(of));
     const std::string length = of.steps ? fmt::format("{} steps, {} without failures",
                                                       number_text(static_cast<double>(*of.steps)),
                                                       time_text(of.job.work.seconds()))
@@ -200,7 +206,7 @@ class CampaignReport {
                 return static_cast<double>(each.replicas_left);
               }));
     const auto gpus = static_cast<double>(of.paid_gpus());
-    add_row("result", "GPU-hours, with spares", "h",
+    add_row("result", of.shares_spares ? "GPU-hours" : "GPU-hours, with spares", "h",
             spread(of, [&](const Replicate& each) { return gpus * each.wall().hours(); }));
     add_known(of, "cost", "$", app::campaign_usd);
     add_known(of, "energy of the machines", "kWh", app::machine_kwh);
@@ -261,6 +267,61 @@ class CampaignReport {
     for (const app::IntervalPoint& each : search.points)
       add_value("interval", fmt::format("simulated, {} steps", each.steps), "s",
                 number(seconds(each.steps)), percent(each.goodput));
+  }
+
+  [[nodiscard]] std::string place_note(const CampaignOutcome& of) const {
+    const app::JobSetSteps& steps = result_.joint->steps;
+    const auto job = static_cast<std::size_t>(&of - result_.outcomes.data());
+    const Duration alone = steps.step[std::size_t{1} << job][job];
+    const Duration together = steps.step.back()[job];
+    return fmt::format("GPUs {}; step {} alone, {} next to {} ({:+.2f} %)",
+                       gpu_ranges(steps.placed[job]), to_string(alone), to_string(together),
+                       steps.jobs.size() == 2 ? "the other job" : "all other jobs",
+                       100 * (together.seconds() / alone.seconds() - 1));
+  }
+
+  /// Of all jobs on their cluster.
+  void add_together(const app::JointCampaign& joint) {
+    scenario_ = "together";
+    const std::vector<CampaignOutcome>& jobs = result_.outcomes;
+    out_.sections.emplace_back();
+    out_.sections.back().notes = {
+        fmt::format("{} jobs together on {} GPUs of {}, {}", jobs.size(), joint.steps.gpus,
+                    joint.steps.cluster, policy_name(joint.steps.policy)),
+        "longer by the others: wall time minus that of the job alone, with the same failures"};
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      add_row("together", fmt::format("job {} longer by the others", i + 1), "h",
+              over_replicates([&](std::size_t r) {
+                return (jobs[i].replicates[r].wall() - joint.alone[i][r].wall()).hours();
+              }));
+    add_row("together", "failures that stop several jobs", "", over_replicates([&](std::size_t r) {
+              return static_cast<double>(joint.shared_stops[r]);
+            }));
+    add_row("together", "wall time until the last ends", "d",
+            over_replicates([&](std::size_t r) { return app::last_wall(result_, r).days(); }));
+    add_row("together", "goodput of all GPU-hours of jobs", "%",
+            over_replicates([&](std::size_t r) { return 100 * app::joint_goodput(result_, r); }));
+    add_row("together", "GPU-hours, with spares", "h",
+            over_replicates([&](std::size_t r) { return app::joint_gpu_hours(result_, r); }));
+    add_joint("cost", "$", app::joint_usd);
+    add_joint("energy with PUE", "kWh", app::joint_facility_kwh);
+  }
+
+  template <class Of>
+  Spread over_replicates(Of of) const {
+    std::vector<double> out;
+    for (std::size_t i = 0; i < result_.replicates; ++i) out.push_back(of(i));
+    return app::spread_of(std::move(out));
+  }
+
+  template <class Of>
+  void add_joint(const char* name, const char* unit, Of of) {
+    if (!of(result_, 0)) {
+      add_value("together", name, unit, no_value("unknown"));
+      return;
+    }
+    add_row("together", name, unit,
+            over_replicates([&](std::size_t r) { return *of(result_, r); }));
   }
 
   void add_difference(const CampaignOutcome& of) {

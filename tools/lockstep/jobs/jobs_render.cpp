@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "sim/config/json_values.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
+#include "tools/lockstep/jobs/placement_text.hpp"
 
 namespace lockstep::cli {
 
@@ -19,24 +19,6 @@ using app::JobsResult;
 
 constexpr std::size_t kMostLinks = 4;
 constexpr std::size_t kLongestList = 20;
-
-std::string_view name_of(app::PlacementPolicy policy) {
-  constexpr std::array<std::string_view, 4> kNames{"packed", "spread", "random", "listed"};
-  return kNames.at(static_cast<std::size_t>(policy));
-}
-
-/// "0-7,16-23".
-std::string ranges_of(const std::vector<EndpointId>& gpus) {
-  std::string out;
-  for (std::size_t i = 0; i < gpus.size();) {
-    std::size_t last = i;
-    while (last + 1 < gpus.size() && gpus[last + 1] == gpus[last] + 1) ++last;
-    out += (out.empty() ? "" : ",") + std::to_string(gpus[i]);
-    if (last > i) out += "-" + std::to_string(gpus[last]);
-    i = last + 1;
-  }
-  return out;
-}
 
 /// Of the table, where lists may be long.
 std::string shortened(const std::string& list) {
@@ -88,13 +70,13 @@ Report jobs_report(const JobsResult& result) {
   Section section;
   section.notes = {fmt::format("{} jobs on {} GPUs of {}, {}; every rank and every transfer",
                                result.jobs.size(), result.gpus, result.cluster,
-                               name_of(result.policy))};
+                               policy_name(result.policy))};
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     const JobResult& each = result.jobs[i];
     const auto [least, most] = std::ranges::minmax(each.each);
     section.rows.push_back({Cell{static_cast<std::int64_t>(i + 1)}, Cell{each.scenario.name},
                             Cell{static_cast<std::int64_t>(each.gpus.size())},
-                            Cell{ranges_of(each.gpus), shortened(ranges_of(each.gpus))},
+                            Cell{gpu_ranges(each.gpus), shortened(gpu_ranges(each.gpus))},
                             time(each.alone), time(each.together),
                             Cell{each.slowdown(), fmt::format("{:.2f}", 100 * each.slowdown())},
                             time(least), time(most), Cell{static_cast<std::int64_t>(each.steps)}});
@@ -102,7 +84,7 @@ Report jobs_report(const JobsResult& result) {
   section.closing = link_notes(result);
   out.sections.push_back(std::move(section));
   out.more.emplace_back("gpus", std::to_string(result.gpus));
-  out.more.emplace_back("placement", Json(std::string{name_of(result.policy)}).dump());
+  out.more.emplace_back("placement", Json(std::string{policy_name(result.policy)}).dump());
   Json links = Json::array();
   for (const app::LinkClass& each : result.shared)
     links.push_back({{"links", each.name},

@@ -216,3 +216,70 @@ TEST_CASE("campaign: rules of the checkpoint interval") {
       json_of(kTypical + "--replicates 20 --set-campaign 'checkpoint.interval=10 min'");
   CHECK(given.at("outcomes").at(0).at("interval").at("rule") == "given");
 }
+
+namespace {
+
+/// Two jobs whose nodes alternate below leaves with half as many uplinks as downlinks.
+const std::string kTwoJobs =
+    R"(zero-7b5-3 --set 'cluster.fabric={"builder": "fat_tree", "radix": 32, "hosts_per_leaf": 16, "levels": 2, "oversubscription": "2:1", "link": {"bandwidth": "200 Gb/s", "latency": "1 us", "source": "by definition"}}' )"
+    "--job zero-7b5-3 --place spread ";
+
+}  // namespace
+
+// The steps are those of `run`; next to the other job for all of the campaign, a job without
+// failures takes its steps at that pace, minus the saves' time.
+TEST_CASE("campaign --job: several jobs at the steps that `run --job` computes") {
+  const Json run = json_of("lockstep run " + kTwoJobs);
+  const double alone = run.at("rows").at(0).at("step_alone_s");
+  const double together = run.at("rows").at(0).at("step_time_s");
+  REQUIRE(together > 1.01 * alone);
+  const std::string campaign = [] {
+    const std::size_t job = kTwoJobs.find(' ');
+    return "lockstep campaign " + kTwoJobs.substr(0, job) + " typical-failures" +
+           kTwoJobs.substr(job);
+  }();
+  const std::string quiet =
+      "--replicates 3 --set-campaign steps=10000 --set-campaign 'causes=[]' --set-campaign "
+      "'stragglers={}' --set-campaign 'maintenance=[]' --set-campaign data_stall=0 ";
+  const Json result = json_of(campaign + quiet);
+  CHECK(result.at("outcomes").at(0).at("step_time_s") == alone);
+  const Json& steps = result.at("together").at("steps");
+  CHECK(steps.back().at("training") == Json{1, 2});
+  CHECK(steps.back().at("step_time_s") == together);
+  const Json& times = result.at("outcomes").at(1).at("first_replicate_us");
+  const double trained = times.at("productive").get<double>() + times.at("other").get<double>();
+  CHECK(trained == doctest::Approx(1e10 * together).epsilon(1e-6));
+  CHECK(times.at("productive").get<double>() == doctest::Approx(1e10 * alone).epsilon(1e-6));
+}
+
+TEST_CASE("campaign --job: the same seed gives the same bytes, and buckets sum to the wall time") {
+  const std::string command =
+      "lockstep campaign zero-7b5-3 typical-failures --job 'zero-7b5-3 parallel.zero=1' "
+      "--replicates 20 --set-campaign steps=100000 --format json";
+  const std::string one = output_of(command + " --threads 1");
+  CHECK(one == output_of(command + " --threads 5"));
+  const Json result = Json::parse(one);
+  for (const Json& outcome : result.at("outcomes")) {
+    std::int64_t sum = 0;
+    for (const auto& [name, us] : outcome.at("totals_us").items())
+      if (name != "wall") sum += us.get<std::int64_t>();
+    CHECK(sum == outcome.at("totals_us").at("wall").get<std::int64_t>());
+  }
+  CHECK(result.at("together").at("gpus_of_jobs") == Json{"0-63", "64-127"});
+}
+
+TEST_CASE("campaign --job: what is of one job is refused") {
+  const auto says = [](const std::string& arguments, const std::string& text) {
+    CAPTURE(arguments);
+    const CommandResult result =
+        run_command("lockstep campaign zero-7b5-3 typical-failures " + arguments);
+    CHECK(result.status == 2);
+    CHECK(contains(result.err, text));
+  };
+  says("--place spread", "--place needs --job");
+  says("--job zero-7b5-3 --change parallel.zero=1", "--against and --change compare layouts");
+  says("--job zero-7b5-3 --set-campaign step_time=\"1 s\"", "a measured step is of one job");
+  says("--job zero-7b5-3 --job zero-7b5-3 --job zero-7b5-3 --job zero-7b5-3",
+       "5 jobs, whose sets are all simulated; at most 4");
+  says("--job 'zero-7b5-3 parallel.tq=2'", "--job parallel.tq=2: error: /parallel");
+}

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -14,6 +16,10 @@ namespace lockstep::app {
 /// A fraction above 1 of a slowdown in 2^-32: 1.5 is 2^31.
 using SlowdownSteps = std::uint64_t;
 inline constexpr int kSlowdownBits = 32;
+[[nodiscard]] inline SlowdownSteps slowdown_steps(double more) {
+  return static_cast<SlowdownSteps>(
+      std::llround(more * static_cast<double>(std::uint64_t{1} << kSlowdownBits)));
+}
 
 struct JobCause {
   LongTime detection{};
@@ -23,6 +29,8 @@ struct JobCause {
   bool hardware = true;
   std::int64_t nodes = 0;           // to replace
   std::int64_t ranks_per_unit = 1;  // that a failure stops
+  /// The cause that it counts as, if it is not the one with the same index.
+  std::optional<std::size_t> counts_as{};
 };
 
 struct JobSlowdown {
@@ -34,6 +42,12 @@ struct JobSlowdown {
 struct JobSlowClass {
   double from = 1;
   SlowdownSteps slower = 0;  // of the step
+};
+
+/// A unit of a fault domain of a cluster that jobs share.
+struct UnitUse {
+  std::int64_t nodes = 0;
+  bool mine = false;
 };
 
 struct CampaignJob {
@@ -57,11 +71,27 @@ struct CampaignJob {
   std::vector<JobSlowClass> slow_classes{};
   std::vector<PlannedMaintenance> maintenance{};
 
+  /// Of a job on some GPUs of a cluster, by GPU of it: the job's rank there, else -1. Empty: the
+  /// ranks are the GPUs.
+  std::vector<std::int64_t> rank_of_gpu{};
+  /// With it, by cause and unit: nodes with GPUs of any job, and whether any is of this one.
+  std::vector<std::vector<UnitUse>> unit_uses{};
+
   std::int64_t ranks = 1;
   std::int64_t spare_nodes = 0;
   LongTime spare_swap{};
   std::int64_t replicas = 1;                 // dp
   std::int64_t ranks_per_replica_block = 1;  // consecutive ranks of the same replica
+
+  /// Whether a failure of a unit stops this job.
+  [[nodiscard]] bool concerns(std::size_t cause, std::int64_t unit) const {
+    return unit_uses.empty() || unit_uses[cause][static_cast<std::size_t>(unit)].mine;
+  }
+  /// Nodes to replace after it.
+  [[nodiscard]] std::int64_t nodes_of(std::size_t cause, std::int64_t unit) const {
+    return unit_uses.empty() ? causes[cause].nodes
+                             : unit_uses[cause][static_cast<std::size_t>(unit)].nodes;
+  }
 };
 
 }  // namespace lockstep::app

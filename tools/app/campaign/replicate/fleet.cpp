@@ -1,27 +1,37 @@
 #include "tools/app/campaign/replicate/fleet.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace lockstep::app {
 
-Replacement Fleet::replace(const JobCause& cause, LongTime now) {
-  const LongTime repaired = now + cause.detection + cause.repair.value_or(LongTime{});
-  if (cause.policy != FailurePolicy::hot_spare) return {repaired, false, true};
+Replacement SparePool::take(std::size_t failure, std::int64_t nodes, LongTime repaired,
+                            LongTime now) {
+  if (const auto known = taken_.find(failure); known != taken_.end()) return known->second;
   for (; !repaired_.empty() && repaired_.top() <= now; repaired_.pop()) ++spares_;
-  for (std::int64_t i = 0; i < cause.nodes; ++i) repaired_.push(repaired);
+  for (std::int64_t i = 0; i < nodes; ++i) repaired_.push(repaired);
   Replacement out{now};
-  const std::int64_t spares = std::min(spares_, cause.nodes);
+  const std::int64_t spares = std::min(spares_, nodes);
   spares_ -= spares;
   out.from_spares = spares > 0;
-  for (std::int64_t i = spares; i < cause.nodes; ++i) {
+  for (std::int64_t i = spares; i < nodes; ++i) {
     out.ready = std::max(out.ready, repaired_.top());
     out.waits = true;
     repaired_.pop();
   }
+  if (shared_) taken_.emplace(failure, out);
   return out;
 }
 
+Replacement Fleet::replace(const JobCause& cause, const UnitEvent& event, std::size_t number,
+                           LongTime now) {
+  const LongTime repaired = now + cause.detection + cause.repair.value_or(LongTime{});
+  if (cause.policy != FailurePolicy::hot_spare) return {repaired, false, true};
+  return spares_.take(number, job_.nodes_of(event.process, event.unit), repaired, now);
+}
+
 std::vector<std::int64_t> Fleet::replicas_of(const JobCause& cause, std::int64_t unit) const {
+  if (!job_.rank_of_gpu.empty()) return placed_replicas_of(cause, unit);
   const std::int64_t first = unit * cause.ranks_per_unit / job_.ranks_per_replica_block;
   const std::int64_t end_rank = std::min((unit + 1) * cause.ranks_per_unit, job_.ranks);
   const std::int64_t last = std::max(first, (end_rank - 1) / job_.ranks_per_replica_block);
@@ -29,6 +39,17 @@ std::vector<std::int64_t> Fleet::replicas_of(const JobCause& cause, std::int64_t
   for (std::int64_t i = first; i <= last && i < first + job_.replicas; ++i)
     out.push_back(i % job_.replicas);
   return out;
+}
+
+std::vector<std::int64_t> Fleet::placed_replicas_of(const JobCause& cause,
+                                                    std::int64_t unit) const {
+  std::set<std::int64_t> out;
+  const auto gpus = static_cast<std::int64_t>(job_.rank_of_gpu.size());
+  const std::int64_t end = std::min((unit + 1) * cause.ranks_per_unit, gpus);
+  for (std::int64_t gpu = unit * cause.ranks_per_unit; gpu < end; ++gpu)
+    if (const std::int64_t rank = job_.rank_of_gpu[static_cast<std::size_t>(gpu)]; rank >= 0)
+      out.insert(rank / job_.ranks_per_replica_block % job_.replicas);
+  return {out.begin(), out.end()};
 }
 
 bool Fleet::is_gone(const JobCause& cause, std::int64_t unit, LongTime at) const {

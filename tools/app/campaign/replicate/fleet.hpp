@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <queue>
@@ -16,14 +17,34 @@ struct Replacement {
   bool waits = false;  // for a repair
 };
 
-/// Spare nodes, and replicas that have left.
+/// Spare nodes of a cluster, which its jobs share.
+class SparePool {
+ public:
+  explicit SparePool(std::int64_t nodes, bool shared = false) : spares_{nodes}, shared_{shared} {}
+
+  /// Nodes for those of a failure, which are repaired at `repaired`: spare nodes and after them the
+  /// first ones that come back from repair. The same for all jobs that the failure stops.
+  [[nodiscard]] Replacement take(std::size_t failure, std::int64_t nodes, LongTime repaired,
+                                 LongTime now);
+
+ private:
+  using Returns = std::priority_queue<LongTime, std::vector<LongTime>, std::greater<>>;
+
+  std::int64_t spares_;
+  Returns repaired_{};  // nodes
+  bool shared_;
+  std::map<std::size_t, Replacement> taken_{};  // by failure, if shared
+};
+
+/// Hardware of a job: its part of the spare nodes, and replicas that have left.
 class Fleet {
  public:
-  explicit Fleet(const CampaignJob& job) : job_{job}, spares_{job.spare_nodes} {}
+  Fleet(const CampaignJob& job, SparePool& spares) : job_{job}, spares_{spares} {}
 
-  /// For a failure with a repair. With hot spares, spare nodes and after them the first ones that
-  /// come back from repair; else the failed ones.
-  [[nodiscard]] Replacement replace(const JobCause& cause, LongTime now);
+  /// For a failure (`number` in the trace) with a repair: with hot spares from the pool, else the
+  /// failed hardware itself.
+  [[nodiscard]] Replacement replace(const JobCause& cause, const UnitEvent& event,
+                                    std::size_t number, LongTime now);
 
   /// Whether all replicas that a unit belongs to have left until after `at`.
   [[nodiscard]] bool is_gone(const JobCause& cause, std::int64_t unit, LongTime at) const;
@@ -35,13 +56,13 @@ class Fleet {
   [[nodiscard]] LongTime next_return() const;
 
  private:
-  using Returns = std::priority_queue<LongTime, std::vector<LongTime>, std::greater<>>;
   [[nodiscard]] std::vector<std::int64_t> replicas_of(const JobCause& cause,
                                                       std::int64_t unit) const;
+  [[nodiscard]] std::vector<std::int64_t> placed_replicas_of(const JobCause& cause,
+                                                             std::int64_t unit) const;
 
   const CampaignJob& job_;
-  std::int64_t spares_;
-  Returns repaired_{};                       // nodes
+  SparePool& spares_;
   std::map<std::int64_t, LongTime> gone_{};  // replicas, until when
 };
 

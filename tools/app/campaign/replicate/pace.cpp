@@ -25,7 +25,7 @@ Pace::Pace(const CampaignJob& job, std::uint64_t replicate)
   slower_ = permanent_;
 }
 
-void Pace::update(LongTime now, std::int64_t missing_replicas) {
+void Pace::update(LongTime now, std::int64_t missing_replicas, SlowdownSteps traffic) {
   for (; events_.next().at <= now && events_.next().at < LongTime::never(); events_.pop()) {
     const JobSlowdown& slowdown = job_.transients[events_.next().process];
     active_.push_back({events_.next().at + slowdown.duration, slowdown.slower});
@@ -33,10 +33,12 @@ void Pace::update(LongTime now, std::int64_t missing_replicas) {
   std::erase_if(active_, [&](const Active& each) { return each.end <= now; });
   slower_ = permanent_;
   for (const Active& each : active_) slower_ = std::max(slower_, each.slower);
-  if (missing_replicas == 0) return;
-  const auto replicas = static_cast<UInt128>(job_.replicas);
-  const UInt128 factor =
-      (kOne + slower_) * replicas / (replicas - static_cast<UInt128>(missing_replicas));
+  UInt128 factor = kOne + slower_;
+  if (traffic > 0) factor = factor * (kOne + traffic) >> static_cast<unsigned>(kSlowdownBits);
+  if (missing_replicas > 0) {
+    const auto replicas = static_cast<UInt128>(job_.replicas);
+    factor = factor * replicas / (replicas - static_cast<UInt128>(missing_replicas));
+  }
   slower_ = static_cast<SlowdownSteps>(factor - kOne);
 }
 

@@ -20,8 +20,8 @@ class Pace {
  public:
   Pace(const CampaignJob& job, std::uint64_t replicate);
 
-  /// Begins and ends transient slowdowns up to `now`.
-  void update(LongTime now, std::int64_t missing_replicas);
+  /// Begins and ends transient slowdowns up to `now`; `traffic`: by which other jobs slow it down.
+  void update(LongTime now, std::int64_t missing_replicas, SlowdownSteps traffic = 0);
   [[nodiscard]] LongTime next_change() const;
 
   [[nodiscard]] LongTime time_of(LongTime work) const;
