@@ -17,6 +17,7 @@
 #include "tools/figures/pipeline_figure.hpp"
 #include "tools/figures/scatter_figure.hpp"
 #include "tools/figures/text_width.hpp"
+#include "tools/figures/tornado_figure.hpp"
 
 namespace lockstep::figures {
 
@@ -235,6 +236,27 @@ TEST_CASE("bold text is as wide as in DejaVu Sans Bold 2.37") {
   CHECK(text_width("MWil", 10, true) ==
         doctest::Approx(10 * (2038 + 2259 + 702 + 702) / 2048.0).epsilon(1e-3));
   CHECK(text_width("MWil", 10) < text_width("MWil", 10, true));
+}
+
+// Widths are proportional to differences: 2 to the left, 4 and 1 to the right of the middle.
+TEST_CASE("bars of a tornado chart go from the middle, in proportion") {
+  const TornadoFigure figure{
+      {"Tornado", {}}, {"Time", Unit::seconds, false}, 10, "step 10 s", "better",
+      "worse",         {{"a", 8, 14}, {"b", 10, 11}}};
+  const Parsed parsed(draw(figure));
+  CHECK(parsed.has_text("-20.00 %"));
+  CHECK(parsed.has_text("+40.00 %"));
+  std::vector<pugi::xml_node> sides;
+  for (const pugi::xml_node& bar : parsed.all("bar"))
+    for (const pugi::xml_node& rect : bar.children("rect"))
+      if (std::string{rect.attribute("fill").value()} != "#ffffff") sides.push_back(rect);
+  REQUIRE(sides.size() == 3);
+  const auto wide = [&](std::size_t i) { return sides[i].attribute("width").as_double(); };
+  const auto left = [&](std::size_t i) { return sides[i].attribute("x").as_double(); };
+  CHECK(wide(1) == doctest::Approx(2 * wide(0)).epsilon(0.001));
+  CHECK(wide(1) == doctest::Approx(4 * wide(2)).epsilon(0.001));
+  CHECK(left(0) + wide(0) == doctest::Approx(left(1)).epsilon(0.001));
+  CHECK(left(2) == doctest::Approx(left(1)).epsilon(0.001));
 }
 
 TEST_CASE("the values of bars stand on white") {

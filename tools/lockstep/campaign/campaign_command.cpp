@@ -9,6 +9,7 @@
 
 #include "tools/app/campaign/campaign.hpp"
 #include "tools/app/write_file.hpp"
+#include "tools/lockstep/campaign/campaign_page.hpp"
 #include "tools/lockstep/campaign/campaign_render.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/jobs/jobs_options.hpp"
@@ -17,6 +18,7 @@
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/report/report_option.hpp"
 #include "tools/lockstep/run/step_source.hpp"
 
 namespace lockstep::cli {
@@ -33,6 +35,7 @@ struct Options {
   JobsOptions jobs;
   bool details = false;
   std::string rows;
+  std::string report;  // HTML file; empty: none
   OutputStyle style;
 };
 
@@ -86,6 +89,7 @@ void campaign(Options& given) {
         fmt::format("{} with {}", given.scenario, fmt::join(given.changes, ", ")));
   }
   if (!given.rows.empty()) check_writable(given.rows);
+  check_report(given.report);
   request.on_phase = phase_line("campaign", "fewer --replicates take less");
   const CampaignResult result = [&] {
     try {
@@ -97,6 +101,7 @@ void campaign(Options& given) {
   }();
   request.on_phase = {};  // ends its line
   if (!given.rows.empty()) write_file(given.rows, replicate_rows(result));
+  if (!given.report.empty()) write_file(given.report, campaign_page(result));
   const CampaignReportOptions options{
       given.details || !given.style.is_table(),
       given.style.format == Format::md && result.outcomes.size() > 1};
@@ -165,6 +170,7 @@ void add_campaign(const Command& app) {
       ->type_name("FILE.csv");
   command->add_flag("--details", given->details,
                     "Print all times, causes and simulated checkpoint intervals");
+  add_report_option(*command, given->report);
   add_format(*command, given->style);
   command->footer(
       "With --job, all jobs go through the campaign on one cluster: each at the pace that the\n"

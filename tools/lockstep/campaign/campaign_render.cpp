@@ -47,16 +47,6 @@ std::string time_text(double seconds) {
   return number_text(seconds) + " s";
 }
 
-std::string bucket_label(std::size_t bucket) {
-  std::string out{app::kBucketNames.at(bucket)};
-  for (char& each : out)
-    if (each == '_') each = ' ';
-  if (out == "custom") return "custom (planned maintenance)";
-  if (out == "other") return "other (slow GPUs, replicas, other jobs)";
-  if (out == "productive") return "productive training";
-  return out;
-}
-
 class CampaignReport {
  public:
   CampaignReport(const CampaignResult& result, const CampaignReportOptions& options)
@@ -224,7 +214,7 @@ class CampaignReport {
       const Spread hours =
           spread(of, [i](const Replicate& each) { return each.times.time.at(i).hours(); });
       const bool shown = details_ || hours.mean > 0 || i == 0;
-      if (shown) add_row("time", bucket_label(i), "h", hours, percent(hours.mean / mean_wall));
+      if (shown) add_row("time", time_bucket_label(i), "h", hours, percent(hours.mean / mean_wall));
     }
   }
 
@@ -356,6 +346,16 @@ class CampaignReport {
 };
 
 }  // namespace
+
+std::string time_bucket_label(std::size_t bucket) {
+  std::string out{app::kBucketNames.at(bucket)};
+  for (char& each : out)
+    if (each == '_') each = ' ';
+  if (out == "custom") return "custom (planned maintenance)";
+  if (out == "other") return "other (slow GPUs, replicas, other jobs)";
+  if (out == "productive") return "productive training";
+  return out;
+}
 
 Report campaign_report(const CampaignResult& result, const CampaignReportOptions& options) {
   return CampaignReport{result, options}.make();

@@ -17,6 +17,9 @@ struct CampaignReportOptions {
 [[nodiscard]] Report campaign_report(const CampaignResult& result,
                                      const CampaignReportOptions& options);
 
+/// "checkpoint save", "other (slow GPUs, replicas, other jobs)".
+[[nodiscard]] std::string time_bucket_label(std::size_t bucket);
+
 /// A line per scenario and replicate, times in microseconds, as CSV.
 [[nodiscard]] std::string replicate_rows(const CampaignResult& result);
 

@@ -34,7 +34,14 @@ HtmlTable table_of(const Report& report, const Section& section, std::size_t mos
     out.caption = section.notes.front();
     out.notes.assign(section.notes.begin() + 1, section.notes.end());
   }
-  const std::vector<std::size_t> columns = visible(report);
+  std::vector<std::size_t> columns = visible(report);
+  // Sections of one report may have columns of their own.
+  if (report.sections.size() > 1 && !section.rows.empty())
+    std::erase_if(columns, [&](std::size_t column) {
+      return std::ranges::all_of(section.rows, [&](const std::vector<Cell>& row) {
+        return column >= row.size() || shown(row[column]).empty();
+      });
+    });
   for (const std::size_t i : columns) {
     out.headings.push_back(heading_of(report.columns[i]));
     out.words.push_back(report.columns[i].left);

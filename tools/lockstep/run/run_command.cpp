@@ -7,6 +7,7 @@
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/jobs/jobs_options.hpp"
+#include "tools/lockstep/jobs/jobs_page.hpp"
 #include "tools/lockstep/jobs/jobs_render.hpp"
 #include "tools/lockstep/options/assertion.hpp"
 #include "tools/lockstep/options/format_option.hpp"
@@ -213,8 +214,8 @@ void run_and_print(Options& given, const StepSource& source,
 
 /// Of several jobs there is one table.
 void refuse_of_one_job(const Command& command) {
-  for (const char* option : {"--trace", "--plot", "--report", "--append", "--suggest", "--fidelity",
-                             "--fold", "--classes", "--set-link", "--fail", "--calibration"})
+  for (const char* option : {"--trace", "--plot", "--append", "--suggest", "--fidelity", "--fold",
+                             "--classes", "--set-link", "--fail", "--calibration"})
     if (command.count(option) > 0)
       throw UsageError(fmt::format("{} is of one job: not with --job", option));
 }
@@ -225,9 +226,12 @@ void run_jobs_and_print(const Options& given) {
     return step_source(text).options.step;
   });
   request.on_phase = phase_line("run", "fewer --steps take less");
+  check_report(given.run.report);
   Report report;
   try {
-    report = jobs_report(app::run_jobs(request));
+    const app::JobsResult result = app::run_jobs(request);
+    report = jobs_report(result);
+    if (!given.run.report.empty()) write_file(given.run.report, jobs_page(result));
   } catch (const ConfigError& error) {
     throw as_written(error, request);
   }

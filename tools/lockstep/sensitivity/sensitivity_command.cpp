@@ -12,14 +12,17 @@
 #include "tools/app/errors.hpp"
 #include "tools/app/sensitivity/find_value.hpp"
 #include "tools/app/sensitivity/sensitivity.hpp"
+#include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/options/assertion.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/report/report_option.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/step_source.hpp"
+#include "tools/lockstep/sensitivity/sensitivity_page.hpp"
 #include "tools/lockstep/sensitivity/sensitivity_render.hpp"
 
 namespace lockstep::cli {
@@ -40,6 +43,7 @@ struct Options {
   bool elasticities = false;
   bool layout = true;
   bool shipped_spreads = true;
+  std::string report;  // HTML file; empty: none
   OutputStyle style;
 };
 
@@ -124,6 +128,7 @@ void analyse(const Options& given, const StepSource& source) {
   const SensitivityResult result = sensitivity(request);
   request.on_progress = {};
   note_other_result(source, result.step);
+  if (!given.report.empty()) write_file(given.report, sensitivity_page(result, request.ranges));
   print(render_sensitivity(result, request.ranges, given.style));
 }
 
@@ -171,6 +176,7 @@ void add_sensitivity(const Command& app) {
       ->add_option("--for", given->wanted,
                    "Condition on a column of `run --format csv`, e.g. 'step_time <= 10 s'")
       ->type_name("CONDITION");
+  add_report_option(*command, given->report);
   add_format(*command, given->style);
   command->footer(
       "Elasticities are slopes of simulated steps; a range ends where another operation gets onto\n"
@@ -182,6 +188,9 @@ void add_sensitivity(const Command& app) {
   command->callback([given] {
     if (given->find.empty() != given->wanted.empty())
       throw UsageError("--find NAME and --for CONDITION go together");
+    if (!given->find.empty() && !given->report.empty())
+      throw UsageError("--report: --find answers with one line, which is no page");
+    check_report(given->report);
     const StepSource source = step_source(given->scenario, given->overrides);
     if (given->find.empty())
       analyse(*given, source);

@@ -347,6 +347,18 @@ std::string render_sensitivity(const SensitivityResult& result, bool ranges,
   return out;
 }
 
+Report sensitivity_report(const SensitivityResult& result, bool ranges) {
+  Report out = SensitivityReport{result, ranges, false}.make();
+  // A page has the tornado chart as a figure, not as letters.
+  const auto bar = std::ranges::find(out.columns, "bar", &Column::key);
+  const auto at = bar - out.columns.begin();
+  out.columns.erase(bar);
+  for (Section& section : out.sections)
+    for (auto& row : section.rows)
+      if (at < std::ssize(row)) row.erase(row.begin() + at);
+  return out;
+}
+
 Report found_value_report(const FoundValue& found, const std::string& condition) {
   Report out;
   out.schema = "lockstep.sensitivity.find/1";

@@ -13,6 +13,9 @@ namespace lockstep::cli {
 [[nodiscard]] std::string render_sensitivity(const SensitivityResult& result, bool ranges,
                                              const OutputStyle& style);
 
+/// All tables as one, without figures that have no effect.
+[[nodiscard]] Report sensitivity_report(const SensitivityResult& result, bool ranges);
+
 /// `condition`: as written.
 [[nodiscard]] Report found_value_report(const FoundValue& found, const std::string& condition);
 

@@ -296,4 +296,27 @@ TEST_CASE("report says what it cannot take") {
       contains(error_of("pipeline-1f1b --data some -o x.html"), "--data: expected a size such as"));
 }
 
+TEST_CASE("sensitivity, several jobs and campaigns write pages with their figures and tables") {
+  const std::string sensitivity =
+      page_of("lockstep sensitivity pipeline-1f1b --elasticities --no-layout");
+  check_page(sensitivity);
+  CHECK(contains(sensitivity, "Which uncertain figure dominates the step time"));
+  CHECK(contains(sensitivity, "By how much of itself the step changes with each figure"));
+  CHECK(!contains(sensitivity, "#####"));
+
+  const std::string jobs =
+      page_of("lockstep run pipeline-1f1b --job pipeline-gpipe --place spread");
+  check_page(jobs);
+  CHECK(contains(jobs, "How much jobs slow each other down"));
+  CHECK(contains(jobs, "2: pipeline-gpipe"));
+
+  const std::string campaign = page_of(
+      "lockstep campaign llama7b-256 typical-failures --replicates 30 --change parallel.zero=2");
+  check_page(campaign);
+  CHECK(count(campaign, "What wall time is lost to") >= 2);
+  CHECK(contains(campaign, "When the training ends"));
+  CHECK(contains(campaign, "How much the checkpoint interval matters"));
+  CHECK(contains(campaign, "llama7b-256 with parallel.zero=2: P10"));
+}
+
 }  // namespace lockstep

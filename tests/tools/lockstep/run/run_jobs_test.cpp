@@ -52,7 +52,8 @@ TEST_CASE("options of one job are refused with several, and those of several wit
     CHECK(contains(result.out, text));
   };
   says("--job pipeline-1f1b --trace a.json", "--trace is of one job: not with --job");
-  says("--job pipeline-1f1b --report a.html", "--report is of one job: not with --job");
+  says("--job pipeline-1f1b --plot memory=a.svg", "--plot is of one job: not with --job");
+  says("--job pipeline-1f1b --report a.svg", "--report");
   says("--place spread", "--place needs --job");
   says("--job pipeline-2f1b", "did you mean \"pipeline-1f1b\"?");
   says("--job 'pipeline-1f1b tp'", "expected a scenario and then KEY=VALUE, got \"tp\"");

@@ -1,0 +1,75 @@
+#include "tools/lockstep/sensitivity/sensitivity_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tools/figures/bar_figure.hpp"
+#include "tools/figures/tornado_figure.hpp"
+#include "tools/lockstep/report/report_page.hpp"
+#include "tools/lockstep/sensitivity/sensitivity_render.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+using figures::FigureStyle;
+
+constexpr std::size_t kMostBars = 24;
+constexpr double kSmallElasticity = 5e-4;
+constexpr double kSmallSwing = 5e-4;  // of the step
+
+std::string tornado(const SensitivityResult& result, const FigureStyle& style) {
+  figures::TornadoFigure figure;
+  const Duration step = result.step.throughput.step;
+  figure.heading = {"Which uncertain figure dominates the step time", {result.step.scenario.name}};
+  figure.axis = {"Step time", figures::Unit::seconds, false};
+  figure.middle = step.seconds();
+  figure.middle_label = "step " + to_string(step);
+  for (const app::SpreadEffect& each : result.spreads) {
+    if (figure.bars.size() == kMostBars ||
+        (each.high - each.low).seconds() < kSmallSwing * step.seconds())
+      break;
+    figure.bars.push_back({fmt::format("{}, \u00b1{:.3g} %",
+                                       result.figures[each.figure].figure.name, 100 * each.spread),
+                           each.low.seconds(), each.high.seconds()});
+  }
+  figure.notes.emplace_back(
+      "Each figure alone, better and worse by its spread: the error of validated measurements, or "
+      "as given. Figures that make less than 0.05 % of the step are left out.");
+  return draw(figure, style);
+}
+
+std::string elasticities(const SensitivityResult& result, const FigureStyle& style) {
+  figures::BarFigure figure;
+  figure.heading = {"By how much of itself the step changes with each figure",
+                    {result.step.scenario.name}};
+  figure.axis = {"Change of the step time in % per % of the value, without its sign",
+                 figures::Unit::count, false};
+  figure.parts = {{"elasticity"}};
+  for (const app::FigureSensitivity& each : result.figures) {
+    const double elasticity = each.elasticity();
+    if (std::abs(elasticity) < kSmallElasticity || figure.bars.size() == kMostBars) continue;
+    figure.bars.push_back(
+        {each.figure.name, {std::abs(elasticity)}, fmt::format("{:+.3f}", elasticity)});
+  }
+  figure.notes.emplace_back("Figures below 0.0005 are left out.");
+  return draw(figure, style);
+}
+
+}  // namespace
+
+std::string sensitivity_page(const SensitivityResult& result, bool ranges) {
+  std::vector<PageFigure> drawn;
+  if (!result.spreads.empty())
+    drawn.push_back({"tornado", [&](bool compact) {
+                       return tornado(result, {.prefix = "tornado", .compact = compact});
+                     }});
+  drawn.push_back({"elasticity", [&](bool compact) {
+                     return elasticities(result, {.prefix = "elasticity", .compact = compact});
+                   }});
+  return report_page(sensitivity_report(result, ranges), drawn, KeptRows::first);
+}
+
+}  // namespace lockstep::cli
