@@ -9,6 +9,7 @@
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "tools/app/campaign/job_of.hpp"
 #include "tools/app/campaign/replicate/joint_replicate.hpp"
+#include "tools/app/campaign/slow_step.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/inputs/config_folder.hpp"
@@ -113,7 +114,13 @@ class Campaign {
     step.suggestions = 0;
     step.on_phase = request_.on_phase;
     const std::size_t i = out_.outcomes.size();
-    out_.outcomes.push_back(job_of(out_.plan, out_.file, request_.seed, run_step(step), place));
+    TrainingStepResult result = run_step(step);
+    const SlowStep slow = [&, plain = result](double slowdown) {
+      begin(fmt::format("simulating a GPU slower by {:.3g} %", 100 * (slowdown - 1)));
+      return slow_step(step, plain, slowdown);
+    };
+    out_.outcomes.push_back(
+        job_of(out_.plan, out_.file, request_.seed, std::move(result), slow, place));
     CampaignOutcome& outcome = out_.outcomes.back();
     if (i < request_.labels.size()) outcome.label = request_.labels[i];
     if (outcome.label.empty()) outcome.label = outcome.step.scenario.name;

@@ -47,6 +47,13 @@ struct Spread {
 };
 [[nodiscard]] Spread spread_of(std::vector<double> values);
 
+/// A step with one GPU slower than the others.
+struct SlowGpuEffect {
+  double slowdown = 1;      // of the GPU's computation
+  double longer = 0;        // fraction by which the step is
+  std::optional<int> rank;  // that was simulated; none: first order, the share of computation
+};
+
 struct CampaignOutcome {
   std::string label{};
   TrainingStepResult step;
@@ -57,7 +64,8 @@ struct CampaignOutcome {
   CheckpointCost checkpoint{};
   IntervalInputs inputs{};
   CampaignJob job{};
-  CampaignCosts costs{};  // of the campaign, else of the cluster and its device
+  std::vector<SlowGpuEffect> slow_gpus{};  // of each slowdown of the campaign
+  CampaignCosts costs{};                   // of the campaign, else of the cluster and its device
   IntervalRule rule = IntervalRule::given;
   std::vector<Replicate> replicates{};
   /// Simulated at the closed forms and around the best; empty unless searched or without failures.

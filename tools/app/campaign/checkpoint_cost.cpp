@@ -6,6 +6,7 @@
 
 #include "sim/config/config_error.hpp"
 #include "strategies/models/count/count.hpp"
+#include "tools/app/campaign/storage_transfers.hpp"
 
 namespace lockstep::app {
 
@@ -52,6 +53,32 @@ struct StateBytes {
   return std::ceil(ranks / step.facts.gpus_per_node);
 }
 
+/// Whether a rank is of the first replica: 0 along dp and cp.
+[[nodiscard]] bool is_of_first_replica(const ParallelConfig& parallel, int rank) {
+  for (const std::string& axis : parallel.order) {
+    const int degree = axis == "tp"   ? parallel.tp
+                       : axis == "cp" ? parallel.cp
+                       : axis == "dp" ? parallel.dp
+                                      : parallel.pp;
+    if ((axis == "dp" || axis == "cp") && rank % degree != 0) return false;
+    rank /= degree;
+  }
+  return true;
+}
+
+/// Bytes that each rank writes: equal parts, of all or of the first replica's ranks.
+[[nodiscard]] std::vector<Bytes> shards(const CheckpointPlan& plan, const ParallelConfig& parallel,
+                                        Bytes size) {
+  std::vector<Bytes> out(static_cast<std::size_t>(parallel.ranks()));
+  std::int64_t writers = 0;
+  const auto writes = [&](int rank) { return plan.sharded || is_of_first_replica(parallel, rank); };
+  for (int rank = 0; rank < parallel.ranks(); ++rank) writers += writes(rank) ? 1 : 0;
+  for (int rank = 0; rank < parallel.ranks(); ++rank)
+    if (writes(rank))
+      out[static_cast<std::size_t>(rank)] = Bytes{(size.count() + writers - 1) / writers};
+  return out;
+}
+
 }  // namespace
 
 Bytes checkpoint_size(const TrainingStepResult& step) {
@@ -77,6 +104,11 @@ CheckpointCost checkpoint_cost(const CheckpointPlan& plan, const std::string& fi
   out.states = rounded((all.weights + all.optimizer) / nodes);
   const double writers = plan.sharded ? parallel.ranks() : parallel.tp * parallel.pp;
   const double over_nics = seconds_at(size / nodes_for(writers, step), node_rate(step));
+  StorageTransfers network{LongTime::seconds(over_nics), LongTime::seconds(over_nics)};
+  if (plan.storage_nodes > 0 && !(plan.save && plan.load)) {
+    network = storage_transfers(step, plan.storage_nodes, shards(plan, parallel, out.size));
+    out.storage_nodes = plan.storage_nodes;
+  }
   const auto storage = [&](const std::optional<Rate>& rate) {
     return rate ? seconds_at(size, rate->bytes_per_second()) : 0;
   };
@@ -84,8 +116,9 @@ CheckpointCost checkpoint_cost(const CheckpointPlan& plan, const std::string& fi
       seconds_at(static_cast<double>(out.states.count()), nodes > 1 ? node_rate(step) : 0);
   const std::optional<Rate>& read = plan.read ? plan.read : plan.write;
   out.computed = !plan.save || !plan.load;
-  out.save = plan.save.value_or(LongTime::seconds(std::max(storage(plan.write), over_nics)));
-  out.load = plan.load.value_or(LongTime::seconds(std::max(storage(read), over_nics) + spread));
+  out.save = plan.save.value_or(std::max(LongTime::seconds(storage(plan.write)), network.save));
+  out.load = plan.load.value_or(std::max(LongTime::seconds(storage(read)), network.load) +
+                                LongTime::seconds(spread));
   out.stall = out.save;
   if (!plan.asynchronous) return out;
   if (!plan.stall && !step.facts.gpu_pcie)

@@ -22,10 +22,11 @@ constexpr std::size_t kNoJob = std::numeric_limits<std::size_t>::max();
 class JobMaker {
  public:
   JobMaker(const CampaignPlan& plan, const std::string& file, std::uint64_t seed,
-           TrainingStepResult step, const std::optional<JobPlace>& place)
+           TrainingStepResult step, const SlowStep& slow_step, const std::optional<JobPlace>& place)
       : plan_{plan},
         file_{file},
         seed_{seed},
+        slow_step_{slow_step},
         place_{place},
         out_{.label = {}, .step = std::move(step)} {}
 
@@ -212,25 +213,25 @@ class JobMaker {
     return static_cast<double>(std::ranges::count_if(job_.unit_uses[cause], &UnitUse::mine));
   }
 
-  /// The share of the critical path that a slower GPU stretches.
-  [[nodiscard]] double computation_share() const {
-    for (const TrainingStepLimit& limit : out_.step.limits)
-      if (limit.use.kind == TimeUse::Kind::computation) return limit.share;
-    return 1;
+  /// Each slowdown is simulated once.
+  [[nodiscard]] SlowdownSteps longer(double slowdown) {
+    const auto known = std::ranges::find(out_.slow_gpus, slowdown, &SlowGpuEffect::slowdown);
+    if (known != out_.slow_gpus.end()) return slowdown_steps(known->longer);
+    out_.slow_gpus.push_back(slow_step_(slowdown));
+    return slowdown_steps(out_.slow_gpus.back().longer);
   }
 
   void add_stragglers() {
-    const double share = computation_share();
     std::vector<SlowGpus> slow = plan_.slow_gpus;  // the slowest first
     std::ranges::stable_sort(slow, std::ranges::greater{}, &SlowGpus::slowdown);
     double from = 1;
     for (const SlowGpus& each : slow) {
       from -= each.fraction;
-      job_.slow_classes.push_back({from, slowdown_steps(share * (each.slowdown - 1))});
+      job_.slow_classes.push_back({from, longer(each.slowdown)});
     }
     job_.straggler_key = draw_key(seed_, own("stragglers"));
     for (const TransientSlowdown& each : plan_.transients) {
-      job_.transients.push_back({each.duration, slowdown_steps(share * (each.slowdown - 1))});
+      job_.transients.push_back({each.duration, longer(each.slowdown)});
       job_.slowdowns.push_back({draw_key(seed_, own(each.name)), job_.ranks, each.every});
     }
   }
@@ -301,6 +302,7 @@ class JobMaker {
   const CampaignPlan& plan_;
   const std::string& file_;
   std::uint64_t seed_;
+  const SlowStep& slow_step_;
   const std::optional<JobPlace>& place_;
   CampaignOutcome out_;
   CampaignJob& job_ = out_.job;
@@ -310,8 +312,9 @@ class JobMaker {
 }  // namespace
 
 CampaignOutcome job_of(const CampaignPlan& plan, const std::string& file, std::uint64_t seed,
-                       TrainingStepResult step, const std::optional<JobPlace>& place) {
-  return JobMaker{plan, file, seed, std::move(step), place}.make();
+                       TrainingStepResult step, const SlowStep& slow_step,
+                       const std::optional<JobPlace>& place) {
+  return JobMaker{plan, file, seed, std::move(step), slow_step, place}.make();
 }
 
 }  // namespace lockstep::app

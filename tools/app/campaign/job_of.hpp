@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,11 +19,15 @@ struct JobPlace {
   Duration step{};  // without the others
 };
 
+/// By how much the step is longer with one GPU slower by a factor.
+using SlowStep = std::function<SlowGpuEffect(double slowdown)>;
+
 /// The campaign on the cluster of a simulated step, with the interval of its rule; simulated, with
 /// that of the exponential optimum. `file`: of the campaign, for errors. Throws ConfigError,
 /// RequestError, Refusal as simulate_campaign().
 [[nodiscard]] CampaignOutcome job_of(const CampaignPlan& plan, const std::string& file,
                                      std::uint64_t seed, TrainingStepResult step,
+                                     const SlowStep& slow_step,
                                      const std::optional<JobPlace>& place = {});
 
 }  // namespace lockstep::app

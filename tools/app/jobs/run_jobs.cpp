@@ -12,6 +12,7 @@
 #include "sim/program/communicator.hpp"
 #include "strategies/step/simulate_jobs.hpp"
 #include "tools/app/errors.hpp"
+#include "tools/app/jobs/resized_cluster.hpp"
 #include "tools/app/step/memory_check.hpp"
 #include "tools/app/step/prepared_step.hpp"
 #include "tools/app/step/requested_scenario.hpp"
@@ -23,53 +24,20 @@ namespace {
 constexpr int kMostSteps = 32;  // of a short job next to a long one
 constexpr std::array<std::string_view, 3> kSizeKeys{"nodes", "ranks", "gpus"};
 
-JsonObject cluster_of(const Scenario& scenario) {
-  const auto* root = scenario.resolved.get_if<JsonObject>();
-  const JsonValue* cluster = root != nullptr ? find_member(*root, "cluster") : nullptr;
-  const auto* members = cluster != nullptr ? cluster->get_if<JsonObject>() : nullptr;
-  return members != nullptr ? *members : JsonObject{};
-}
-
 /// The cluster without its size.
 std::string kind_of(const Scenario& scenario) {
-  JsonObject members = cluster_of(scenario);
+  JsonObject members = cluster_members(scenario);
   std::erase_if(members, [](const JsonMember& each) {
     return std::ranges::find(kSizeKeys, each.key) != kSizeKeys.end();
   });
   return json_text(JsonValue{{}, std::move(members)});
 }
 
-/// The scenario's cluster with so many GPUs; in whole nodes if it has several.
-JsonValue sized(const Scenario& scenario, int gpus) {
-  const int node = scenario.cluster.cluster.gpus_per_node();
-  const int nodes = (gpus + node - 1) / node;
-  const bool part = gpus < node;
-  JsonObject members = cluster_of(scenario);
-  std::erase_if(members,
-                [](const JsonMember& each) { return each.key == "nodes" || each.key == "ranks"; });
-  const bool by_parameters = find_member(members, "gpus") != nullptr;
-  if (by_parameters)
-    set_member(members, "gpus", json_of(part ? gpus : nodes * node));
-  else if (part || node == 1)
-    set_member(members, "ranks", json_of(gpus));
-  else
-    set_member(members, "nodes", json_of(nodes));
-  return JsonValue{{}, std::move(members)};
-}
-
-ScenarioCluster shared_cluster(const Scenario& scenario, int gpus) {
-  JsonDocument document{scenario.name, scenario.resolved};
-  auto& root = *std::get_if<JsonObject>(&document.root.data);
-  set_member(root, "cluster", sized(scenario, gpus));
-  std::erase_if(root, [](const JsonMember& each) { return each.key == "variants"; });
-  return read_scenario(document, scenario.name, {}, config_folder(), LayoutCheck::off).cluster;
-}
-
 /// On the cluster of the first job.
 TrainingStepRequest moved(TrainingStepRequest job, const Scenario& first) {
   const Scenario own = requested_scenario(job);
   if (kind_of(own) == kind_of(first)) return job;
-  job.overrides.push_back("cluster=" + json_text(sized(first, own.parallel.ranks())));
+  job.overrides.push_back("cluster=" + json_text(cluster_of_size(first, own.parallel.ranks())));
   return job;
 }
 
@@ -130,7 +98,7 @@ class Jobs {
       sizes.push_back(prepared_.back().scenario.parallel.ranks());
     }
     const int needed = std::accumulate(sizes.begin(), sizes.end(), 0);
-    shared_ = shared_cluster(prepared_.front().scenario, request_.gpus.value_or(needed));
+    shared_ = resized_cluster(prepared_.front().scenario, request_.gpus.value_or(needed));
     gpus_ = place_jobs(request_.placement, sizes, shared_->cluster);
   }
 

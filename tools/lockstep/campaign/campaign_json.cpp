@@ -78,6 +78,12 @@ namespace {
   return seconds < 9e12 ? times_json(all) : Json{};  // beyond, no 64-bit integer of microseconds
 }
 
+/// How the times of saves and restores came about.
+[[nodiscard]] Json way_of(const app::CheckpointCost& of) {
+  if (!of.computed) return "given";
+  return of.storage_nodes > 0 ? "transfers" : "bandwidths";
+}
+
 [[nodiscard]] Json outcome_json(const CampaignOutcome& of) {
   const app::CheckpointCost& checkpoint = of.checkpoint;
   Json out{{"scenario", of.label},
@@ -88,11 +94,16 @@ namespace {
            {"spare_nodes", of.job.spare_nodes},
            {"mtbf_s", or_null(of.inputs.mtbf_s)},
            {"restart_s", of.inputs.restore_s}};
-  out["checkpoint"] = Json{{"size_bytes", checkpoint.size.count()},
-                           {"save_s", checkpoint.save.seconds()},
-                           {"stall_s", checkpoint.stall.seconds()},
-                           {"load_s", checkpoint.load.seconds()},
-                           {"asynchronous", of.job.asynchronous}};
+  out["checkpoint"] =
+      Json{{"size_bytes", checkpoint.size.count()}, {"save_s", checkpoint.save.seconds()},
+           {"stall_s", checkpoint.stall.seconds()}, {"load_s", checkpoint.load.seconds()},
+           {"asynchronous", of.job.asynchronous},   {"computed_by", way_of(checkpoint)}};
+  Json slow = Json::array();
+  for (const app::SlowGpuEffect& each : of.slow_gpus)
+    slow.push_back(Json{{"slowdown", each.slowdown},
+                        {"step_longer_fraction", each.longer},
+                        {"simulated_rank", each.rank ? Json(*each.rank) : Json{}}});
+  out["slow_gpus"] = slow;
   out["interval"] = intervals_json(of);
   out["slack_fraction"] = app::slack_fraction(of.step);
   out["totals_us"] = totals_json(of);

@@ -1,6 +1,7 @@
 #include "tools/lockstep/campaign/campaign_render.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -143,7 +144,33 @@ class CampaignReport {
         time_text(of.checkpoint.stall.seconds()), time_text(of.checkpoint.load.seconds()),
         of.interval_steps(), time_text(of.job.interval.seconds()),
         app::kIntervalRuleNames.at(static_cast<std::size_t>(of.rule))));
+    if (!of.slow_gpus.empty()) out.push_back(slow_note(of));
+    if (of.checkpoint.computed)
+      out.push_back(
+          of.checkpoint.storage_nodes > 0
+              ? fmt::format(
+                    "saves and restores: every transfer between ranks and {} storage node{} "
+                    "replayed on the cluster's links, within the storage's bandwidth",
+                    of.checkpoint.storage_nodes, of.checkpoint.storage_nodes == 1 ? "" : "s")
+              : std::string{"saves and restores: bytes over the bandwidth of the storage or of the "
+                            "nodes' NICs, without switches; \"storage\": {\"nodes\": N} replays "
+                            "every transfer"});
     return out;
+  }
+
+  [[nodiscard]] static std::string slow_note(const CampaignOutcome& of) {
+    std::vector<std::string> out;
+    bool first_order = false;
+    for (const app::SlowGpuEffect& each : of.slow_gpus) {
+      out.push_back(fmt::format("{:.3g} % slower makes the step {:.3g} % longer{}",
+                                100 * (each.slowdown - 1), 100 * each.longer,
+                                each.rank ? fmt::format(" (rank {} simulated)", *each.rank) : ""));
+      first_order = first_order || !each.rank;
+    }
+    return fmt::format("one GPU {}{}", fmt::join(out, ", "),
+                       first_order ? "; without a rank: first order, the share of computation on "
+                                     "the critical path"
+                                   : "");
   }
 
   [[nodiscard]] std::string campaign_name() const {

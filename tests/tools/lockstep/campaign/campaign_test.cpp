@@ -283,3 +283,55 @@ TEST_CASE("campaign --job: what is of one job is refused") {
        "5 jobs, whose sets are all simulated; at most 4");
   says("--job 'zero-7b5-3 parallel.tq=2'", "--job parallel.tq=2: error: /parallel");
 }
+
+// dgx-a100: eight GPUs in a node, each with PCIe 4.0 at 32 GB/s * 0.75 = 24 GB/s, less than its NIC
+// of 25 GB/s (configs/clusters/dgx-a100.json), on a fabric that does not block. 64 ranks write
+// equal parts: of N storage nodes 8 N GPUs receive at 24 GB/s each; of one writer one GPU does.
+TEST_CASE("campaign: saves to storage nodes take what their PCIe links take") {
+  const auto checkpoint = [](const std::string& more) {
+    const Json result = json_of(
+        "lockstep campaign zero-7b5-3 typical-failures --replicates 1 --set-campaign steps=1000 "
+        "--set-campaign stragglers={} " +
+        more);
+    return result.at("outcomes").at(0).at("checkpoint");
+  };
+  const auto fast = [](const std::string& nodes) {
+    return "--set-campaign 'checkpoint.storage={\"write\": \"100 TB/s\"" + nodes + "}' ";
+  };
+  constexpr double kPcie = 24e9;
+  for (const int nodes : {1, 2, 8}) {
+    const Json of = checkpoint(fast(", \"nodes\": " + std::to_string(nodes)));
+    const double expected = of.at("size_bytes").get<double>() / (8 * nodes * kPcie);
+    CHECK(of.at("save_s").get<double>() == doctest::Approx(expected).epsilon(1e-3));
+    CHECK(of.at("computed_by") == "transfers");
+  }
+  const Json whole = checkpoint(fast(", \"nodes\": 2") + "--set-campaign checkpoint.sharded=false");
+  CHECK(whole.at("save_s").get<double>() ==
+        doctest::Approx(whole.at("size_bytes").get<double>() / kPcie).epsilon(1e-3));
+  // The storage's own bandwidth where it is less.
+  const Json slow = checkpoint("--set-campaign checkpoint.storage.nodes=8");
+  CHECK(slow.at("save_s").get<double>() ==
+        doctest::Approx(slow.at("size_bytes").get<double>() / 20e9).epsilon(1e-6));
+  CHECK(checkpoint(fast("")).at("computed_by") == "bandwidths");
+}
+
+// The oracle is `run --set-rank`, which compares with the step without it.
+TEST_CASE("campaign: a slow GPU makes the step as much longer as its simulation says") {
+  const Json result = json_of(
+      "lockstep campaign llama7b-256 typical-failures --replicates 1 --set-campaign steps=1000 "
+      "--set-campaign 'stragglers={\"per_gpu\": [{\"fraction\": 0.1, \"slowdown\": 1.25}]}'");
+  const Json& slow = result.at("outcomes").at(0).at("slow_gpus");
+  REQUIRE(slow.size() == 1);
+  const std::string rank = std::to_string(slow.at(0).at("simulated_rank").get<int>());
+  const Json run = json_of("lockstep run llama7b-256 --set-rank " + rank + " compute=0.8");
+  const double longer =
+      run.at("step_time_s").get<double>() / run.at("baseline_step_time_s").get<double>() - 1;
+  CHECK(slow.at(0).at("step_longer_fraction").get<double>() ==
+        doctest::Approx(longer).epsilon(1e-9));
+  CHECK(longer > 0.05);
+  CHECK(longer < 0.25);
+  // With 25 slow GPUs of 256 expected, all of the training is at that pace.
+  const Json& times = result.at("outcomes").at(0).at("first_replicate_us");
+  CHECK(times.at("other").get<double>() / times.at("productive").get<double>() ==
+        doctest::Approx(longer).epsilon(0.01));
+}

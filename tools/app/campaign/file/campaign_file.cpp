@@ -19,6 +19,7 @@ constexpr std::int64_t kMostNodes = 1'000'000;
 constexpr double kLargestSlowdown = 1000;
 constexpr std::size_t kMostCauses = 1000;
 constexpr double kMostMoney = 1e6;
+constexpr std::int64_t kMostStorageNodes = 4096;
 
 template <class Enum, std::size_t n>
 [[nodiscard]] Enum chosen(std::string_view name, const std::array<std::string_view, n>& names) {
@@ -165,6 +166,7 @@ class CampaignReader {
       storage->object([&](ObjectReader& of) {
         plan.write = of.rate("write");
         plan.read = of.optional_rate("read");
+        plan.storage_nodes = of.optional_integer("nodes", 1, kMostStorageNodes).value_or(0);
       });
     }
     plan.save = read_optional_time(in, "save_time");

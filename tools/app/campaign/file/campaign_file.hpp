@@ -52,6 +52,7 @@ struct CheckpointPlan {
   std::optional<Bytes> size{};      // instead of that of the simulated step
   std::optional<Rate> write{};      // of the storage as a whole
   std::optional<Rate> read{};       // none: as write
+  std::int64_t storage_nodes = 0;   // of the fabric; 0: not given
   std::optional<LongTime> save{};   // measured time of a save, instead of bytes over bandwidth
   std::optional<LongTime> load{};   // the same of a restore
   std::optional<LongTime> stall{};  // for which an asynchronous save stops training
