@@ -32,6 +32,14 @@ std::string hint_of_cluster(const std::string& name) {
       in_quotes(*cluster), *cluster);
 }
 
+/// Likewise for the name of a campaign.
+std::string hint_of_campaign(const std::string& name) {
+  const auto campaign = ConfigNames{config_folder(), "campaigns"}.known(name);
+  if (!campaign) return "";
+  return fmt::format("; {} is a campaign: `lockstep campaign SCENARIO {}`", in_quotes(*campaign),
+                     *campaign);
+}
+
 /// Likewise for a point of a store.
 std::string hint_of_point(const std::string& name) {
   if (name.find(".db:") == std::string::npos) return "";
@@ -45,7 +53,8 @@ std::string scenario_file(const std::string& name) {
   constexpr const char* kFolder = "scenarios";
   if (auto file = shipped_or_file(name, kFolder)) return *std::move(file);
   throw RequestError(ConfigNames{config_folder(), kFolder}.complaint("scenario", name) +
-                     hint_of_model(name) + hint_of_cluster(name) + hint_of_point(name));
+                     hint_of_model(name) + hint_of_cluster(name) + hint_of_campaign(name) +
+                     hint_of_point(name));
 }
 
 }  // namespace lockstep::app

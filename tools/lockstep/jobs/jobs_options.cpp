@@ -75,6 +75,11 @@ app::PlacementRequest placement_of(const std::vector<std::string>& places, std::
     if (!rest.empty()) out.seed = seed_of(rest.substr(1));
   } else {
     out.policy = PlacementPolicy::listed;
+    if (places.front().find_first_of("0123456789") != 0)
+      throw UsageError(
+          fmt::format("--place: expected packed, spread, random[:SEED] or a list of GPUs such as "
+                      "0..7,16..23 for each job, got \"{}\"",
+                      places.front()));
     for (const std::string& list : places)
       out.listed.push_back(parse_rank_list("--place", list, 0));
     if (places.size() != jobs)

@@ -277,6 +277,8 @@ TEST_CASE("campaign --job: what is of one job is refused") {
     CHECK(contains(result.err, text));
   };
   says("--place spread", "--place needs --job");
+  const CommandResult swapped = run_command("lockstep campaign typical-failures zero-7b5-3");
+  CHECK(contains(swapped.err, "is a campaign: `lockstep campaign SCENARIO typical-failures`"));
   says("--job zero-7b5-3 --change parallel.zero=1", "--against and --change compare layouts");
   says("--job zero-7b5-3 --set-campaign step_time=\"1 s\"", "a measured step is of one job");
   says("--job zero-7b5-3 --job zero-7b5-3 --job zero-7b5-3 --job zero-7b5-3",

@@ -58,7 +58,7 @@ TEST_CASE("options of one job are refused with several, and those of several wit
   says("--job pipeline-2f1b", "did you mean \"pipeline-1f1b\"?");
   says("--job 'pipeline-1f1b tp'", "expected a scenario and then KEY=VALUE, got \"tp\"");
   says("--job 'pipeline-1f1b parallel.tq=2'", "--job parallel.tq=2: error: /parallel");
-  says("--job pipeline-1f1b --place near", "--place");
+  says("--job pipeline-1f1b --place near", "--place: expected packed, spread, random[:SEED] or");
   says("--job pipeline-1f1b --place random:x", "--place random: expected an integer");
   says("--job pipeline-1f1b --place spread --place packed", "--place: one of packed, spread");
   says("--job pipeline-1f1b --place 0..3", "--place: 1 lists of GPUs for 2 jobs");
