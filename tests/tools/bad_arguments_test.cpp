@@ -164,7 +164,7 @@ TEST_CASE("an empty value is refused, not taken for the default") {
       {{" collective all_reduce -n 4 -a ''", "--algorithm: expected NAME,..., got \"\""},
        {" run mlp-two-gpus --trace ''", "--trace: expected FILE, got \"\""},
        {" run mlp-two-gpus --calibration ''", "--calibration: expected FILE, got \"\""},
-       {" run ''", "scenario: expected SCENARIO, got \"\""},
+       {" run ''", "scenario: expected SCENARIO|RESULT|POINT, got \"\""},
        {" plan mlp-two-gpus --objective ''", "--objective: expected METRIC, got \"\""},
        {" run mlp-two-gpus --set-rank 1 ''", "--set-rank: expected RANK compute=SPEED, got \"\""}});
 }

@@ -25,15 +25,13 @@ namespace {
 
 class Transfers {
  public:
-  Transfers(const TrainingStepResult& step, std::int64_t storage_nodes,
-            const std::vector<Bytes>& bytes)
+  /// `cluster`: of the ranks and the storage nodes.
+  Transfers(const TrainingStepResult& step, const ScenarioCluster& cluster,
+            std::int64_t storage_nodes, const std::vector<Bytes>& bytes)
       : step_{step},
         nodes_{storage_nodes},
         bytes_{bytes},
-        cluster_{resized_cluster(step.scenario,
-                                 step.scenario.parallel.ranks() +
-                                     static_cast<int>(storage_nodes) * step.facts.gpus_per_node)},
-        on_{cluster_.cluster, cluster_.device, step.options} {}
+        on_{cluster.cluster, cluster.device, step.options} {}
 
   [[nodiscard]] LongTime time(bool to_storage) const {
     Workload work;
@@ -62,7 +60,6 @@ class Transfers {
   const TrainingStepResult& step_;
   std::int64_t nodes_;
   const std::vector<Bytes>& bytes_;
-  ScenarioCluster cluster_;
   SimulatedCluster on_;
 };
 
@@ -70,7 +67,10 @@ class Transfers {
 
 StorageTransfers storage_transfers(const TrainingStepResult& step, std::int64_t storage_nodes,
                                    const std::vector<Bytes>& bytes) {
-  const Transfers transfers{step, storage_nodes, bytes};
+  const ScenarioCluster cluster = resized_cluster(
+      step.scenario,
+      step.scenario.parallel.ranks() + static_cast<int>(storage_nodes) * step.facts.gpus_per_node);
+  const Transfers transfers{step, cluster, storage_nodes, bytes};
   return {transfers.time(true), transfers.time(false)};
 }
 

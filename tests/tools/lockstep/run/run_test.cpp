@@ -115,10 +115,10 @@ TEST_CASE("overrides are applied, and reported where they are wrong") {
 }
 
 TEST_CASE("what is no scenario is refused once") {
-  check_refused("lockstep run",
-                "lockstep: error: expected a scenario: scenario file, such as "
-                "configs/scenarios/llama3-70b-dgx-h100.json, or the name of a "
-                "shipped one");
+  check_refused(
+      "lockstep run",
+      "lockstep: error: expected a scenario: scenario file, name of a shipped one, result of "
+      "`run --format json`, or point of a store: plan.db:rank1 or plan.db:17");
   check_refused("lockstep run no-such.json",
                 "no-such.json: error: no such file\n1 error; nothing was run");
   check_refused("lockstep run configs/scenarios",
