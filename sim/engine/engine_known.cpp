@@ -77,6 +77,9 @@ void Engine::find_rivals() {
   }
   for (std::size_t group = 0; group < known_->rivals_of.size(); ++group)
     if (known_->rivals_of[group].size() > kMostRivals) known_->kinds.groups[group].is_known = false;
+  for (const auto& [way, crossed] : known_->kinds.crossed)
+    for (const std::uint32_t group : crossed)
+      if (known_->kinds.groups[group].is_known) known_->counts_messages = true;
 }
 
 /// Calls whose transfers are on links, of groups whose rivals must know.
@@ -89,7 +92,7 @@ void Engine::count_replayed(std::uint32_t call, bool begins) {
 
 /// Messages of streams, from their sends to their arrivals.
 void Engine::count_message(const MessageWay& way, bool begins) {
-  if (!known_) return;
+  if (!known_ || !known_->counts_messages) return;
   for (const std::uint32_t group : known_->kinds.crossed.at(way)) {
     std::uint32_t& messages = known_->messages[group];
     messages = begins ? messages + 1 : messages - 1;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <unordered_set>
 #include <vector>
 
 #include "sim/base/short_list.hpp"
@@ -107,10 +107,9 @@ struct Workload {
 
   /// Whether some computation is not on a processor of its own.
   [[nodiscard]] bool shares_processors() const {
-    const void* pattern = nullptr;  // looked at last: streams next to each other often share it
+    std::unordered_set<const void*> patterns;  // looked at
     return std::any_of(streams.begin(), streams.end(), [&](const Stream& stream) {
-      if (stream.pattern && std::exchange(pattern, stream.pattern.get()) == stream.pattern.get())
-        return false;
+      if (stream.pattern && !patterns.insert(stream.pattern.get()).second) return false;
       return std::any_of(stream.all().begin(), stream.all().end(), [](const Activity& of) {
         return of.kind == Activity::Kind::compute && of.processor != Activity::kOwnProcessor;
       });
