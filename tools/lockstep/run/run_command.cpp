@@ -69,8 +69,8 @@ StepSource source_of(const Command& command, const RunOptions& given) {
   if (!given.nic.empty()) of.nic = given.nic;
   if (!given.step.calibration.empty()) of.step.calibration = given.step.calibration;
   of.step.ignore_memory = of.step.ignore_memory || given.step.ignore_memory;
-  for (const auto& [rank, speed] : given.rank_settings)
-    std::erase_if(of.rank_settings, [&](const auto& each) { return each.first == rank; });
+  for (const auto& setting : given.rank_settings)
+    std::erase_if(of.rank_settings, [&](const auto& each) { return each.first == setting.first; });
   add(of.rank_settings, given.rank_settings);
   add(of.gpu_speeds, given.gpu_speeds);
   add(of.step.links.set_links, given.step.links.set_links);
