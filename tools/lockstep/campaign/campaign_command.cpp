@@ -182,8 +182,8 @@ void add_campaign(const Command& app) {
       "  lockstep campaign llama7b-256 typical-failures --replicates 100\n"
       "  lockstep campaign llama7b-256 typical-failures --replicates 100 --change parallel.tp=4 "
       "--change parallel.dp=16\n"
-      "  lockstep campaign zero-7b5-3 typical-failures --job zero-7b5-3 --place spread "
-      "--replicates 100 --set-campaign steps=100000");
+      "  lockstep campaign pipeline-1f1b typical-failures --job pipeline-1f1b --replicates 100 "
+      "--set-campaign steps=100000");
   command->callback([given, command] {
     for (const char* option : {"--place", "--gpus", "--steps"})
       if (given->jobs.jobs.empty() && command->count(option) > 0)
