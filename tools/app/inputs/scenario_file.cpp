@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "sim/config/config_error.hpp"
@@ -32,8 +33,9 @@ std::string hint_of_cluster(const std::string& name) {
       in_quotes(*cluster), *cluster);
 }
 
-/// Likewise for the name of a campaign.
+/// Likewise for the name of a campaign; the page's engine ships none.
 std::string hint_of_campaign(const std::string& name) {
+  if (!std::filesystem::exists(std::filesystem::path{config_folder()} / "campaigns")) return "";
   const auto campaign = ConfigNames{config_folder(), "campaigns"}.known(name);
   if (!campaign) return "";
   return fmt::format("; {} is a campaign: `lockstep campaign SCENARIO {}`", in_quotes(*campaign),
