@@ -39,7 +39,7 @@ void Engine::begin_to_reuse() {
   known_->uses.resize(known_->kinds.kinds.size());
   for (std::uint32_t s = 0; s < workload_->streams.size(); ++s) add_worker(s);
   std::erase_if(known_->workers_at, [](const auto& at) { return at.second.size() < 2; });
-  known_->calls.assign(workload_->streams.size(), kNone);
+  known_->own_calls.assign(workload_->streams.size(), kNone);
   add_up_computations();
   find_rivals();
 }
@@ -202,10 +202,10 @@ bool Engine::meets_no_rival(std::uint32_t call, TimePoint until) {
   // Its own streams come to other calls after it.
   for (std::uint32_t member = 0; member < workload_->calls[call].members.size(); ++member)
     if (const std::uint32_t own = member_state(call, member).stream; own != kNone)
-      known_->calls[own] = call;
+      known_->own_calls[own] = call;
   std::vector<KnownCalls::Caller>& callers = known_->rivals_of[group];
   return std::none_of(callers.begin(), callers.end(), [&](KnownCalls::Caller& caller) {
-    return known_->calls[caller.stream] != call && calls_before(caller, until);
+    return known_->own_calls[caller.stream] != call && calls_before(caller, until);
   });
 }
 
@@ -247,8 +247,8 @@ std::uint32_t Engine::not_begun(std::uint32_t stream) const {
   const StreamState& state = streams_[stream];
   if (!state.computing) return state.index + 1;
   const auto ends = stream_ends_[stream].begin();
-  const auto under_way = std::upper_bound(ends + state.index, ends + state.ahead - 1, queue_.now());
-  return static_cast<std::uint32_t>(under_way - ends) + 1;
+  const auto active = std::upper_bound(ends + state.index, ends + state.ahead - 1, queue_.now());
+  return static_cast<std::uint32_t>(active - ends) + 1;
 }
 
 void Engine::add_up_computations() {

@@ -173,9 +173,8 @@ void Engine::change_speed(std::uint32_t stream, bool slower) {
   time_run(stream, state.index, queue_.now() + takes);
 }
 
-/// When the operation is done that its stream has reached.
+/// When an operation on a shared processor is done that its stream has reached.
 TimePoint Engine::compute(EndpointId at, const Activity& operation) {
-  if (operation.processor == Activity::kOwnProcessor) return queue_.now() + operation.duration;
   TimePoint& free = processor_free_[(std::uint64_t{at} << 32U) | operation.processor];
   free = std::max(free, queue_.now()) + operation.duration;
   return free;

@@ -44,7 +44,8 @@ struct KnownCalls {
   std::vector<std::uint32_t> replayed{};  // per group: calls in flight that are replayed
   std::vector<std::uint32_t> messages{};  // per group: those in flight on its links
   bool counts_messages = false;           // some are on links of known groups
-  std::vector<std::uint32_t> calls{};     // per stream: the call that it was last seen in
+  /// Per stream: of its calls, the last that was looked at for rivals.
+  std::vector<std::uint32_t> own_calls{};
   /// Per stream: time of the computations before each operation; the same for streams of a pattern.
   std::vector<std::shared_ptr<const std::vector<Duration>>> computed_before{};
   std::vector<Offer> offers{};
