@@ -19,6 +19,8 @@ namespace {
 /// shrunk again and rounded each time.
 constexpr Duration kRounding = Duration::picoseconds(1'000'000);
 constexpr std::size_t kMostRivals = 64;
+/// Operations before a call of a rival whose dependencies are looked at.
+constexpr std::uint32_t kMostLooked = 64;
 
 }  // namespace
 
@@ -227,8 +229,11 @@ TimePoint Engine::earliest_call(KnownCalls::Caller& caller, TimePoint until) con
     return TimePoint{Duration::picoseconds(std::numeric_limits<std::int64_t>::max())};
   const Stream& of = workload_->streams[caller.stream];
   const std::vector<Activity>& operations = of.all();
+  const std::uint32_t call = caller.operations[caller.next];
   TimePoint earliest = queue_.now();
-  for (std::uint32_t i = index; i <= caller.operations[caller.next] && earliest <= until; ++i)
+  if (call > index) earliest = earliest_end({caller.stream, call - 1});
+  const std::uint32_t last = std::min(call, index + kMostLooked);
+  for (std::uint32_t i = index; i <= last && earliest <= until; ++i)
     for (const ActivityRef& ref : operations[i].after)
       earliest = std::max(earliest, earliest_end(of.named(ref)));
   return earliest;
