@@ -109,6 +109,8 @@ Engine::Engine(const Engine& other)
       blocked_lanes_{other.blocked_lanes_},
       transfer_count_{other.transfer_count_},
       finished_transfers_{other.finished_transfers_},
+      on_links_{other.on_links_},
+      late_launch_{other.late_launch_},
       log_{other.log_},
       known_{other.known_},
       external_{other.external_},

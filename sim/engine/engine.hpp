@@ -11,6 +11,7 @@
 #include "sim/engine/frontier.hpp"
 #include "sim/engine/known_calls.hpp"
 #include "sim/engine/matcher.hpp"
+#include "sim/engine/periodic_replay.hpp"
 #include "sim/engine/replay.hpp"
 #include "sim/network/event_queue.hpp"
 #include "sim/network/route_cache.hpp"
@@ -48,6 +49,12 @@ class Engine {
   /// Handles all events of the next instant. False if none is left.
   bool advance();
   void advance_to_end(const OnReplay& report);
+  /// Until two instants a period apart are in the same state: the time between them. None if a
+  /// stream leaves its repeating part before.
+  [[nodiscard]] std::optional<Duration> advance_to_period(const std::vector<RepeatingPart>& parts);
+  /// The last time at which the launch of an operation, not what it waits for, decides when it
+  /// begins.
+  [[nodiscard]] TimePoint last_late_launch() const { return late_launch_; }
   /// Without streams, of `transfers`, as transfers_of_calls() counts them.
   [[nodiscard]] ReplayProgress progress(std::uint64_t transfers) const;
   /// Walks the schedules, repeated steps once.
@@ -127,6 +134,7 @@ class Engine {
     bool has_followers = false;
     std::uint64_t order = 0;    // of its first lane among all lanes of the workload
     std::vector<Phase> phases;  // while in flight
+    TimePoint until;            // of a known duration: its end
   };
   /// One member of one call.
   struct MemberState {
@@ -258,11 +266,16 @@ class Engine {
   void change_speed(std::uint32_t stream, bool slower);
   void begin_computing(std::uint32_t stream, const Activity& operation);
   [[nodiscard]] Duration time_of(std::uint32_t stream, std::uint32_t index) const;
-  [[nodiscard]] TimePoint start_of(std::uint32_t stream, std::uint32_t index) const;
+  [[nodiscard]] TimePoint start_of(std::uint32_t stream, std::uint32_t index);
   void time_run(std::uint32_t stream, std::uint32_t index, TimePoint end);
   void look_at_end(std::uint32_t stream);
   [[nodiscard]] TimePoint compute(EndpointId at, const Activity& operation);
   [[nodiscard]] std::uint32_t list_of(ActivityRef ref, const Stream& waiting) const;
+
+  // Periods.
+  struct Snapshot;
+  [[nodiscard]] bool is_in(const std::vector<RepeatingPart>& parts) const;
+  [[nodiscard]] Snapshot snapshot() const;
 
   // Transfers.
   void push_from_external(TimePoint at, const FromExternal& what);
@@ -370,6 +383,8 @@ class Engine {
   std::uint32_t blocked_lanes_ = 0;
   std::uint64_t transfer_count_ = 0;
   std::uint64_t finished_transfers_ = 0;  // arrived
+  std::uint64_t on_links_ = 0;            // calls that are replayed, messages in flight
+  TimePoint late_launch_;                 // the last launch that something had to wait for
   std::vector<LoggedTransfer> log_;
   std::optional<KnownCalls> known_;
   ExternalTransport* external_ = nullptr;

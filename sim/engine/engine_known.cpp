@@ -154,6 +154,7 @@ bool Engine::begin_known(std::uint32_t call) {
   }
   ++known_->uses[kind];
   calls_[call].members_left = 0;
+  calls_[call].until = end;
   queue_.push(make_event(Kind::met, call, end));
   return true;
 }

@@ -54,6 +54,7 @@ void Engine::add_lanes(std::uint32_t call_id) {
   state.first_lane = spare.back();
   spare.pop_back();
   count_replayed(call_id, true);
+  ++on_links_;
   state.phases = call.schedule->phases();
   auto next = lanes_.begin() + state.first_lane;
   for (std::uint32_t member = 0; member < members; ++member) {
@@ -77,6 +78,7 @@ void Engine::give_back_lanes(std::uint32_t call_id) {
   state.first_lane = kNone;
   state.phases = {};
   count_replayed(call_id, false);
+  --on_links_;
 }
 
 void Engine::begin_member(std::uint32_t call, std::uint32_t member) {

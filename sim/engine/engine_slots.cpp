@@ -34,6 +34,7 @@ void Engine::begin_eager(const ConnectionKey& key, SlottedConnection& connection
               .connection = key};
   account(transfer, 1);
   ++transfer_count_;
+  if (!is_lane(send.track)) ++on_links_;
   ++connection.used;
   connection.on_the_way.push(id);
   if (issue_in_order_) {

@@ -15,6 +15,7 @@ void Engine::run_stream(std::uint32_t stream) {
   if (state.busy || state.index == operations.size()) return;
   if (waiting_for_[first_operation_[stream] + state.index] > 0) return;
   if (const TimePoint issued = issued_at(stream, state.index); issued > queue_.now()) {
+    late_launch_ = std::max(late_launch_, issued);
     queue_.push(make_event(Kind::issued, stream, issued));
     return;
   }
@@ -105,8 +106,12 @@ Duration Engine::time_of(std::uint32_t stream, std::uint32_t index) const {
 }
 
 /// Of an operation whose predecessor's end is known.
-TimePoint Engine::start_of(std::uint32_t stream, std::uint32_t index) const {
-  return std::max(stream_ends_[stream][index - 1], issued_at(stream, index));
+TimePoint Engine::start_of(std::uint32_t stream, std::uint32_t index) {
+  const TimePoint before = stream_ends_[stream][index - 1];
+  const TimePoint issued = issued_at(stream, index);
+  if (issued <= before) return before;
+  late_launch_ = std::max(late_launch_, issued);
+  return issued;
 }
 
 /// The rest of a run, from an operation that ends at `end` on. A run goes on where nothing waits

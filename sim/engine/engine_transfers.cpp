@@ -66,6 +66,7 @@ void Engine::begin_transfer(const ConnectionKey& key, const Post& send, const Po
     account(transfer, 1);
   }
   ++transfer_count_;
+  if (!is_lane(send.track)) ++on_links_;
   if (external_member_ != nullptr) {
     if (send.track == external_track()) external_member_->begun(send.place);
     if (receive.track == external_track()) external_member_->begun(receive.place);
@@ -227,8 +228,10 @@ void Engine::account(const Transfer& transfer, std::int64_t times) {
 void Engine::finish_transfer(TransferId id) {
   Transfer& transfer = transfers_[id];  // nothing new begins before this returns
   ++finished_transfers_;
-  if (!is_lane(transfer.sender))
+  if (!is_lane(transfer.sender)) {
+    --on_links_;
     count_message({transfer.from, transfer.to, transfer.channel}, false);
+  }
   if (workload_->logs_transfers) {
     log_.push_back(
         {transfer.from, transfer.to, Bytes{transfer.bytes}, transfer.start, queue_.now()});

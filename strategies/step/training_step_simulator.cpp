@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
+#include "sim/engine/periodic_replay.hpp"
 #include "sim/engine/replay_reusing.hpp"
 #include "sim/program/communicator.hpp"
 #include "sim/trace/memory/peak_memory.hpp"
 #include "strategies/step/lowering/coarse_rank_classes.hpp"
 #include "strategies/step/lowering/fold_step.hpp"
 #include "strategies/step/lowering/lowering.hpp"
+#include "strategies/step/repeating_parts.hpp"
 #include "strategies/step/replayed_times.hpp"
 #include "topologies/graph/nodes.hpp"
 
@@ -128,7 +132,31 @@ class Simulation {
 
   TrainingStepOutcome outcome() {
     replay_all();
-    return {result_.end.since_start(), fidelity_, peak(), transfers()};
+    Bytes most;
+    for (const auto& [role, rank] : devices()) most = std::max(most, peak_memory(*role, rank));
+    return {result_.end.since_start(), fidelity_, most};
+  }
+
+  /// Of the program that `shorter`, this one, is made from.
+  std::optional<TrainingStepOutcome> outcome_with_all_periods(const ShortenedProgram& shorter) {
+    if (!all_ranks_even_if_longer(shorter)) return std::nullopt;
+    lower();
+    const auto replayed =
+        replay_periodic(network(), lowered_.workload, options_.network,
+                        repeating_parts(shorter, roles_.all(), ranks_, lowered_),
+                        launch_time_of_a_period(shorter, roles_.all(), ranks_, lowered_));
+    if (!replayed) return std::nullopt;
+    result_ = replayed->result;
+    if (!result_.unfinished.empty()) return std::nullopt;
+    Bytes most;
+    for (const auto& [role, rank] : devices()) {
+      const auto peak = peak_with_all_periods(shorter, *role, rank, *replayed);
+      if (!peak) return std::nullopt;
+      most = std::max(most, *peak);
+    }
+    const auto left_out = static_cast<std::int64_t>(shorter.left_out);
+    return TrainingStepOutcome{result_.end.since_start() + replayed->period * left_out, fidelity_,
+                               most};
   }
 
  private:
@@ -202,7 +230,7 @@ class Simulation {
     return kinds_ ? kinds_->representatives() : simulated_ranks(program_, fidelity_);
   }
 
-  void replay_all() {
+  void lower() {
     if (fidelity_ == Fidelity::representatives)
       times_.emplace(program_, cluster_, network_, options_.network, choice_, endpoints());
     const KernelTimes kernels{program_, cost_, host()};
@@ -210,10 +238,26 @@ class Simulation {
                               times_ ? &*times_ : nullptr, endpoints(),
                               cost_.slowdown_while_communicating(), options_.speeds, fold_.get(),
                               kinds_ ? &*kinds_ : nullptr, options_.on_lowering});
+  }
+
+  [[nodiscard]] const Network& network() const { return fold_ ? fold_->network() : network_; }
+
+  /// Whether decide() would choose the same of the whole program.
+  [[nodiscard]] bool all_ranks_even_if_longer(const ShortenedProgram& shorter) const {
+    if (fidelity_ != Fidelity::all_ranks || options_.fold == Folding::off) return false;
+    if (options_.link_series || options_.on_replay) return false;
+    const double more =
+        1 + static_cast<double>(shorter.left_out) / static_cast<double>(shorter.periods.periods);
+    const Work work = work_of(program_, roles_.all());
+    if (more * work.one_each > kMostForAllRanks) return false;
+    return more * (fold_ ? fold_->work(cluster_.gpus_per_node()) : work.all) <= kMostForAllRanks;
+  }
+
+  void replay_all() {
+    lower();
     lowered_.workload.logs_transfers = options_.link_series && !times_ && !fold_;
     const auto play = options_.fold == Folding::off ? replay : replay_reusing;
-    result_ = play(fold_ ? fold_->network() : network_, lowered_.workload, options_.network,
-                   options_.on_replay);
+    result_ = play(network(), lowered_.workload, options_.network, options_.on_replay);
     if (!result_.unfinished.empty()) throw_stuck(result_);
   }
 
@@ -222,17 +266,17 @@ class Simulation {
     return result_.transfers + (times_ ? times_->transfers() : 0);
   }
 
-  [[nodiscard]] Bytes peak() const {
-    Bytes most;
+  /// The first simulated rank of every role that has a device.
+  [[nodiscard]] std::vector<std::pair<const RoleProgram*, RankTimeline>> devices() const {
+    std::vector<std::pair<const RoleProgram*, RankTimeline>> out;
     std::set<std::size_t> seen;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       const RoleProgram& role = roles_[role_played(program_, ranks_[i])];
       if (program_.roles[role.role].host || !seen.insert(role.role).second) continue;
-      most = std::max(
-          most, peak_memory(role, rank_timeline(role, ranks_[i], lowered_.places[i],
-                                                lowered_.issued[role.role], result_.stream_ends)));
+      out.emplace_back(&role, rank_timeline(role, ranks_[i], lowered_.places[i],
+                                            lowered_.issued[role.role], result_.stream_ends));
     }
-    return most;
+    return out;
   }
 
   [[nodiscard]] KernelTimes::Host host() const {
@@ -292,6 +336,15 @@ SimulatedTrainingStep TrainingStepSimulator::simulate(std::shared_ptr<const Prog
   CollectiveChoice& chosen = choice(hosts_of(*program) > 0, parallel.algorithms);
   Simulation simulation{*program, roles, *on_, cost, options_, chosen};
   return simulation.run(std::move(program));
+}
+
+std::optional<TrainingStepOutcome> TrainingStepSimulator::outcome(const ShortenedProgram& shorter,
+                                                                  const RolePrograms& roles,
+                                                                  const ParallelConfig& parallel,
+                                                                  const CostModel& cost) {
+  CollectiveChoice& chosen = choice(false, parallel.algorithms);
+  return Simulation{shorter.program, roles, *on_, cost, options_, chosen}.outcome_with_all_periods(
+      shorter);
 }
 
 TrainingStepOutcome TrainingStepSimulator::outcome(const Program& program,

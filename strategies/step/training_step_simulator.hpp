@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "sim/cost/cost_model.hpp"
+#include "sim/program/periods.hpp"
 #include "sim/program/unroll.hpp"
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/step/lowering/collective_choice.hpp"
@@ -22,7 +24,6 @@ struct TrainingStepOutcome {
   /// On the device of the rank that needs the most (sim/trace/peak_memory.hpp); of a role that
   /// several simulated ranks play, the first counts.
   Bytes peak_memory;
-  std::uint64_t transfers = 0;
 };
 
 /// Simulates training steps on one cluster one after another, each as simulate() does, and keeps
@@ -40,6 +41,13 @@ class TrainingStepSimulator {
   /// The same step without timeline, loads of links and classes.
   [[nodiscard]] TrainingStepOutcome outcome(const Program& program, const RolePrograms& roles,
                                             const ParallelConfig& parallel, const CostModel& cost);
+  /// Of the program that `shorter` is made from; `roles`: unroll() of the shorter program. None
+  /// where its periods do not come to take equally long (sim/engine/periodic_replay.hpp), and where
+  /// the whole program might be too large to simulate all ranks.
+  [[nodiscard]] std::optional<TrainingStepOutcome> outcome(const ShortenedProgram& shorter,
+                                                           const RolePrograms& roles,
+                                                           const ParallelConfig& parallel,
+                                                           const CostModel& cost);
 
  private:
   using Algorithms = std::map<std::string, std::string>;  // by group

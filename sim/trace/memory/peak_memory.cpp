@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/base/check.hpp"
@@ -91,34 +92,59 @@ struct Life {
   return lives;
 }
 
-/// The highest sum of changes in order of time, at least `held`; of one instant after all of them.
-[[nodiscard]] std::int64_t highest(std::int64_t held, const std::vector<Change>& taken,
-                                   const std::vector<Change>& freed) {
+/// What comes and goes, in order of time.
+struct Flow {
+  std::vector<Change> taken;
+  std::vector<Change> freed;
+};
+
+/// The highest sum of changes in order of time, on top of `held`: of the instants of the period,
+/// each after all of its changes.
+[[nodiscard]] std::int64_t highest(std::int64_t held, const Flow& flow,
+                                   const MemoryPeriod& period) {
+  auto taken = flow.taken.begin();
+  auto freed = flow.freed.begin();
+  const auto change_until = [&](TimePoint at) {
+    for (; taken != flow.taken.end() && taken->at <= at; ++taken) held += taken->bytes;
+    for (; freed != flow.freed.end() && freed->at <= at; ++freed) held -= freed->bytes;
+  };
+  change_until(period.from);
   std::int64_t out = held;
-  auto next = freed.begin();
-  for (std::size_t i = 0; i < taken.size(); ++i) {
-    for (; next != freed.end() && next->at <= taken[i].at; ++next) held -= next->bytes;
-    held += taken[i].bytes;
-    const bool last_of_instant = i + 1 == taken.size() || taken[i + 1].at != taken[i].at;
-    if (last_of_instant) out = std::max(out, held);
+  while (taken != flow.taken.end() && taken->at <= period.to) {
+    change_until(taken->at);
+    out = std::max(out, held);
   }
   return out;
 }
 
+constexpr TimePoint kEnd{Duration::picoseconds(INT64_MAX)};
+
 }  // namespace
 
 Bytes peak_memory(const RoleProgram& role, const RankTimeline& rank) {
+  return peak_memory_in(role, rank, {TimePoint{}, kEnd, std::vector<bool>(role.instances.size())});
+}
+
+Bytes peak_memory_in(const RoleProgram& role, const RankTimeline& rank,
+                     const MemoryPeriod& period) {
   LOCKSTEP_CHECK(role.operations.size() == rank.operations.size());
+  LOCKSTEP_CHECK(role.instances.size() == period.throughout.size());
   const std::vector<std::int64_t> bytes = device_bytes(role);
   const std::vector<Life> lives = lives_of(role, rank.operations);
   std::vector<std::int64_t> taken(role.operations.size());
   std::vector<std::int64_t> freed(role.operations.size());
+  std::int64_t held = resident_total(role, bytes);
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Life& life = lives[i];
     if (life.first == Life::kNone || role.tensor(static_cast<std::uint32_t>(i)).resident) continue;
     if (rank.operations[life.first].start >= rank.operations[life.last].end) continue;
-    taken[life.first] += bytes[role.instances[i].tensor];
-    freed[life.last] += bytes[role.instances[i].tensor];
+    const std::int64_t size = bytes[role.instances[i].tensor];
+    if (period.throughout[i]) {
+      held += size;
+      continue;
+    }
+    taken[life.first] += size;
+    freed[life.last] += size;
   }
   Changes takes{role.program->streams.size()};
   Changes frees{role.program->streams.size()};
@@ -127,8 +153,7 @@ Bytes peak_memory(const RoleProgram& role, const RankTimeline& rank) {
     takes.add(stream, rank.operations[i].start, taken[i]);
     frees.add(stream, rank.operations[i].end, freed[i]);
   }
-  return Bytes{
-      highest(resident_total(role, bytes), std::move(takes).take(), std::move(frees).take())};
+  return Bytes{highest(held, {std::move(takes).take(), std::move(frees).take()}, period)};
 }
 
 Bytes peak_memory_in_order(const RoleProgram& role) {

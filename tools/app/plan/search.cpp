@@ -193,27 +193,44 @@ class Search {
     work.refined = finer;
   }
 
+  /// None if it needs more memory than there is even in the order of its program. Periods that
+  /// take equally long are simulated but a few times.
+  [[nodiscard]] static std::optional<TrainingStepOutcome> outcome_of(
+      const Program& program, const ParallelConfig& parallel, const PlanSetting& setting,
+      TrainingStepSimulator& simulator, const CostModel& cost) {
+    const auto capacity = setting.memory_capacity();
+    const std::optional<ShortenedProgram> shorter = shortened(program);
+    if (shorter) {
+      const RolePrograms roles = unroll(shorter->program);
+      if (capacity && peak_in_order(*shorter, roles) > *capacity) return std::nullopt;
+      const auto step = simulator.outcome(*shorter, roles, parallel, cost);
+      if (step) return step;
+    }
+    const RolePrograms roles = unroll(program);
+    if (capacity && peak_in_order(roles) > *capacity) return std::nullopt;
+    return simulator.outcome(program, roles, parallel, cost);
+  }
+
   void simulate_layout(PlanContext& context, const ParallelConfig& parallel,
                        const std::string& stack, Work& work) const {
     const PlanSetting& setting = context.setting;
     const Scenario& scenario = setting.scenario();
+    const auto capacity = setting.memory_capacity();
     try {
       const Program program = build_program(scenario.model, parallel, setting.gpus_per_node());
-      const RolePrograms roles = unroll(program);
-      const auto capacity = setting.memory_capacity();
-      if (capacity && peak_in_order(roles) > *capacity) {
+      const auto step =
+          outcome_of(program, parallel, setting, context.simulator(stack), setting.cost(stack));
+      if (!step) {
         work.no_memory = true;
         return;
       }
-      const TrainingStepOutcome step =
-          context.simulator(stack).outcome(program, roles, parallel, setting.cost(stack));
       const PlanPoint bound = work.candidate.bound();
       work.simulated = SimulatedLayout{work.candidate.rank.index,
                                        bound.step_s,
-                                       step.step.seconds(),
-                                       step.step,
-                                       step.peak_memory,
-                                       !capacity || step.peak_memory <= *capacity,
+                                       step->step.seconds(),
+                                       step->step,
+                                       step->peak_memory,
+                                       !capacity || step->peak_memory <= *capacity,
                                        true,
                                        bound.memory};
     } catch (const ProgramStuck&) {

@@ -7,6 +7,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/trace/memory/peak_memory.hpp"
+#include "strategies/step/repeating_parts.hpp"
 
 namespace lockstep::app {
 
@@ -124,6 +125,14 @@ Bytes peak_in_order(const RolePrograms& roles) {
   Bytes most;
   for (const RoleProgram& role : roles)
     if (!is_host(role)) most = std::max(most, peak_memory_in_order(role));
+  return most;
+}
+
+Bytes peak_in_order(const ShortenedProgram& shorter, const RolePrograms& roles) {
+  Bytes most;
+  for (const RoleProgram& role : roles)
+    if (!is_host(role))
+      most = std::max(most, peak_memory_in_order(role) + resident_of_left_out(shorter, role));
   return most;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/program/periods.hpp"
 #include "sim/trace/memory/memory.hpp"
 
 namespace lockstep::app {
@@ -65,5 +66,7 @@ struct RankMemory {
 /// simulation.
 [[nodiscard]] Bytes peak_in_order(const RolePrograms& roles);
 [[nodiscard]] Bytes peak_in_order(const Program& program);
+/// Of the program that `shorter` is made from; `roles`: unroll() of the shorter one.
+[[nodiscard]] Bytes peak_in_order(const ShortenedProgram& shorter, const RolePrograms& roles);
 
 }  // namespace lockstep::app
