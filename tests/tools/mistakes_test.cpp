@@ -103,7 +103,7 @@ TEST_CASE("a name that is near to none of many is answered with the command that
         "no software stack named \"foo\"; `lockstep list stacks` shows all 11\n"},
        {"run foo", "no scenario named \"foo\"; `lockstep list scenarios` shows all "},
        {"run llama3-70b --set model=foo", "`lockstep list models` shows all "},
-       {"run llama3-70b --set cluster.file=foo", "`lockstep list clusters` shows all 19\n"},
+       {"run llama3-70b --set cluster.file=foo", "`lockstep list clusters` shows all 38\n"},
        {"run llama3-70b --set stack=foo", "`lockstep list stacks` shows all 11\n"},
        {"run llama3-70b --set stack=megtron", "; did you mean \"megatron\"?"},
        {"run deepseek-v3",
@@ -126,10 +126,9 @@ TEST_CASE("problems of a search are placed at the option that was written") {
 TEST_CASE("a search without a cluster is answered with those that have the GPU") {
   check_refused(
       {{"plan --model llama3-70b --gpu h100 --gpus 512",
-        "--cluster: expected a cluster: a file or the name of a shipped one; with h100-sxm5-80gb: "
-        "--cluster dgx-h100"},
-       {"plan --model llama3-70b --gpu mi300x --gpus 512",
-        R"(none of these has mi300x-192gb: plan a scenario with "cluster": {"gpu": "mi300x-192gb", "gpus": 512})"},
+        "or --cluster azure-nd-h100-v5 or --cluster dgx-h100 or "},
+       {"plan --model llama3-70b --gpu h20 --gpus 512",
+        R"(none of these has h20-sxm5-96gb: plan a scenario with "cluster": {"gpu": "h20-sxm5-96gb", "gpus": 512})"},
        {"plan --model llama3-70b --gpus 512", "; `lockstep list clusters` lists them"}});
 }
 
@@ -298,12 +297,13 @@ TEST_CASE("a mistyped name, key or number is answered with the one that is near"
 }
 
 TEST_CASE("a name that is near to none is answered with its family, not with all") {
-  check_refused({{"list models llama4",
-                  R"(no model named "llama4"; nearest: "llama-7b", "llama2-13b", "llama2-70b", )"
-                  R"("llama2-7b", "llama3-405b", "llama3-70b", "llama3-8b")"},
-                 {"list models 70b", R"(; nearest: "llama2-70b", "llama3-70b")"},
-                 {"collective all_reduce --cluster h100", R"(; did you mean "dgx-h100"?)"},
-                 {"run llama3-70b --set model=llama4", R"(; nearest: "llama-7b", )"}});
+  check_refused(
+      {{"list models llama4",
+        R"(no model named "llama4"; nearest: "llama-7b", "llama2-13b", "llama2-70b", )"
+        R"("llama2-7b", "llama3-405b", "llama3-70b", "llama3-8b")"},
+       {"list models 70b", R"(; nearest: "llama2-70b", "llama3-70b")"},
+       {"collective all_reduce --cluster h100", R"(; nearest: "azure-nd-h100-v5", "dgx-h100", )"},
+       {"run llama3-70b --set model=llama4", R"(; nearest: "llama-7b", )"}});
 }
 
 TEST_CASE("commands are found by two letters, and options of Megatron-LM by what they set") {

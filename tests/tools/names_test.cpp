@@ -69,7 +69,8 @@ TEST_CASE("list prints the card of one entry, with units, sources and what is co
 
 TEST_CASE("an ambiguous beginning lists the candidates") {
   CHECK(run_command("lockstep collective all_reduce --cluster dgx").err ==
-        "lockstep: error: --cluster: cluster \"dgx\" is ambiguous: dgx-a100, dgx-h100, dgx-h200, "
+        "lockstep: error: --cluster: cluster \"dgx\" is ambiguous: dgx-a100, dgx-b200, dgx-b300, "
+        "dgx-h100, dgx-h200, "
         "dgx1\n");
   CHECK(run_command("lockstep run zero").err ==
         "lockstep: error: scenario \"zero\" is ambiguous: zero-7b5-0, zero-7b5-1, zero-7b5-2, "

@@ -48,8 +48,16 @@ struct Expected {
 };
 
 /// GPUs per node as their makers say; sizes as the files do.
-const std::vector<Expected> kShipped{{"custom-graph", 2, 4, 2},
+const std::vector<Expected> kShipped{{"aws-p4d", 1, 8, 8},
+                                     {"aws-p5", 1, 8, 8},
+                                     {"aws-p5en", 1, 8, 8},
+                                     {"aws-p6-b200", 1, 8, 8},
+                                     {"azure-nd-h100-v5", 1, 8, 8},
+                                     {"coreweave-gb200", 1, 72, 72},
+                                     {"custom-graph", 2, 4, 2},
                                      {"dgx-a100", 1, 8, 8},
+                                     {"dgx-b200", 1, 8, 8},
+                                     {"dgx-b300", 1, 8, 8},
                                      {"dgx-h100", 1, 8, 8},
                                      {"dgx-h200", 1, 8, 8},
                                      {"dgx1", 1, 8, 8},
@@ -58,15 +66,26 @@ const std::vector<Expected> kShipped{{"custom-graph", 2, 4, 2},
                                      {"fat-tree-2to1", 64, 64, 1},
                                      {"fat-tree-3level", 128, 128, 1},
                                      {"full-mesh", 8, 8, 1},
+                                     {"gb300-nvl72", 1, 72, 72},
+                                     {"gcp-a3-mega", 1, 8, 8},
+                                     {"gcp-a4", 1, 8, 8},
+                                     {"hgx-h100-ethernet", 1, 8, 8},
                                      {"hypercube", 16, 16, 1},
+                                     {"mi300x-box", 1, 8, 8},
+                                     {"mi355x-box", 1, 8, 8},
                                      {"nvl72", 1, 72, 72},
+                                     {"oci-bm-gpu-h100", 1, 8, 8},
                                      {"pcie-box", 1, 8, 8},
                                      {"rail-optimised", 128, 1024, 8},
                                      {"ring", 8, 8, 1},
                                      {"star", 8, 8, 1},
                                      {"summit", 1, 6, 6},
                                      {"torus-2d", 16, 16, 1},
-                                     {"torus-3d", 64, 64, 1}};
+                                     {"torus-3d", 64, 64, 1},
+                                     {"tpu-v5p-slice", 64, 64, 1},
+                                     {"tpu-v6e-pod", 256, 256, 1},
+                                     {"tpu-v7-slice", 64, 64, 1},
+                                     {"trn2", 16, 16, 1}};
 
 TEST_CASE("every shipped cluster reads, agrees with the schema and names a shipped device") {
   const SchemaAgreement agreement{

@@ -48,7 +48,7 @@ TEST_CASE("a device is meant by its id, by an alias and by the only beginning") 
   CHECK(devices.meant("b200") == "b200-sxm-180gb");
   CHECK(devices.meant("gb200") == "gb200-nvl72");
   CHECK(devices.meant("mi300x") == "mi300x-192gb");
-  CHECK(devices.meant("mi3") == "mi300x-192gb");
+  CHECK(devices.meant("mi300") == "mi300x-192gb");
   CHECK(devices.meant("v100-sxm3") == "v100-sxm3-32gb");
 }
 

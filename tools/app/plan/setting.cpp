@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "sim/config/config_error.hpp"
 #include "strategies/models/count/count.hpp"
@@ -49,6 +50,7 @@ namespace {
 PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
                          const Calibration& calibration)
     : index_{index}, scenario_{scenario_of(space, index)} {
+  std::exception_ptr problem;
   for (int zero = 0; zero <= 3; ++zero) {
     for (const bool pipelined : {false, true}) {
       std::vector<std::string> overrides{fmt::format("parallel.zero={}", zero)};
@@ -61,9 +63,11 @@ PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
             LayoutDefaults{std::move(of.parallel), std::move(of.stack)};
       } catch (const ConfigError&) {
         // The stack has no such layouts; what is wrong with the scenario itself was thrown above.
+        if (!problem) problem = std::current_exception();
       }
     }
   }
+  if (costs_.empty() && problem) std::rethrow_exception(problem);
   const FlopCount count = count_flops(scenario_.model);
   model_flops_ = count.training() * static_cast<double>(global_batch());
   samples_ = static_cast<double>(global_batch()) *

@@ -100,8 +100,9 @@ TEST_CASE("values of options are those of the registries and the configs in use"
 }
 
 TEST_CASE("entries of lists and words of help are offered") {
-  CHECK(offered("list devices h1") ==
-        std::vector<std::string>{"h100-pcie-80gb", "h100-sxm5-80gb", "h100-sxm5-96gb-500w"});
+  CHECK(offered("list devices h1") == std::vector<std::string>{"h100-nvl-94gb", "h100-pcie-80gb",
+                                                               "h100-sxm5-80gb",
+                                                               "h100-sxm5-96gb-500w"});
   CHECK(offers("list scenarios ''", "llama3-70b-dgx-h100"));
   CHECK(offers("list algorithms all_red", "all_reduce"));
   CHECK(offered("list topologies ''").empty());
