@@ -129,7 +129,9 @@ TEST_CASE("a search without a cluster is answered with those that have the GPU")
         "or --cluster azure-nd-h100-v5 or --cluster dgx-h100 or "},
        {"plan --model llama3-70b --gpu h20 --gpus 512",
         R"(none of these has h20-sxm5-96gb: plan a scenario with "cluster": {"gpu": "h20-sxm5-96gb", "gpus": 512})"},
-       {"plan --model llama3-70b --gpus 512", "; `lockstep list clusters` lists them"}});
+       {"plan --model llama3-70b --gpus 512", "; `lockstep list clusters` lists them"},
+       {"plan --model llama3-8b --cluster trn2 --nodes 16 --global-batch 64",
+        "trainium2.json: error: says nothing of kernels, so computation has no times"}});
 }
 
 TEST_CASE("explain answers the name of a pipeline with what draws it") {
