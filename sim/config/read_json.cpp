@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "sim/config/json.hpp"
+#include "sim/config/memory_file.hpp"
 
 namespace lockstep {
 
@@ -43,6 +44,7 @@ std::string contents(const std::string& file) {
 
 JsonDocument read_json(const std::filesystem::path& path, JsonNumbers numbers) {
   const std::string file = path.string();
+  if (const auto text = memory_file(path)) return parse_json(*text, file, numbers);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     refuse(file, "this is a directory; expected a JSON file");

@@ -4,6 +4,7 @@
 
 #include <system_error>
 
+#include "sim/config/memory_file.hpp"
 #include "topologies/files/config_names.hpp"
 
 namespace lockstep {
@@ -17,9 +18,8 @@ bool is_path(std::string_view name) {
 
 std::optional<fs::path> find_path(const ValueReader& at, std::string_view name,
                                   const fs::path& folder) {
-  std::error_code ignored;
   for (const fs::path& path : {folder / fs::path{name}, fs::path{name}}) {
-    if (fs::exists(path, ignored)) return path.lexically_normal();
+    if (file_exists(path)) return path.lexically_normal();
   }
   at.note(fmt::format("no file {} next to this one or in the current folder", in_quotes(name)));
   return std::nullopt;
@@ -31,7 +31,8 @@ std::optional<fs::path> find_local(const ValueReader& at, std::string_view name,
   std::error_code ignored;
   const fs::path path = (folder / (std::string{name} + ".json")).lexically_normal();
   const bool itself = fs::equivalent(path, at.problems().file(), ignored);
-  return !itself && fs::is_regular_file(path, ignored) ? std::optional{path} : std::nullopt;
+  const bool is_file = memory_file(path) != nullptr || fs::is_regular_file(path, ignored);
+  return !itself && is_file ? std::optional{path} : std::nullopt;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "sim/config/config_error.hpp"
+#include "sim/config/memory_file.hpp"
 
 namespace lockstep {
 
@@ -46,6 +47,7 @@ std::string contents(const std::string& file, std::size_t most) {
 std::string read_file(const std::filesystem::path& path, std::string_view expected,
                       std::size_t most) {
   const std::string file = path.string();
+  if (const auto text = memory_file(path)) return *text;
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     refuse(file, fmt::format("this is a directory; expected {}", expected));

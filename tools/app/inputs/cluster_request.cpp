@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/config/config_error.hpp"
+#include "sim/config/memory_file.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "tools/app/errors.hpp"
@@ -62,7 +63,7 @@ std::optional<fs::path> device_file(const std::string& cluster_path, const std::
   if (fs::exists(near, ignored)) return near.lexically_normal();
   if (const auto known = shipped.known(id)) return shipped.file_of(*known);
   const fs::path local = folder / (id + ".json");
-  if (local != cluster_path && fs::exists(local, ignored)) return local.lexically_normal();
+  if (local != cluster_path && file_exists(local)) return local.lexically_normal();
   const auto meant = shipped.meant(id);
   return meant ? std::optional{shipped.file_of(*meant)} : std::nullopt;
 }
