@@ -18,6 +18,7 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work
         work(i);
       } catch (...) {
         failures[i] = std::current_exception();
+        next = count;  // all before this one have begun
       }
     }
   };
