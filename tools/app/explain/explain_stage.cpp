@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "sim/symmetry/fold.hpp"
 #include "strategies/collectives/placement/chunk_search.hpp"
@@ -62,9 +63,40 @@ void refuse_problems(const StageRequest& request, const AlgorithmInput& input) {
   if (!problems.empty()) throw RequestError(std::move(problems));
 }
 
+/// Imported schedules have their ranks, chunks and root for good.
+Stage imported_stage(const StageRequest& request) {
+  const MscclImport& import = request.imported->import;
+  Stage out;
+  out.setup = setup_of(request, 0);
+  out.input = out.setup->input({}, import.root, request.size);
+  if (out.input.n != import.ranks)
+    throw RequestError("schedule " + import.name, fmt::format("is for {} ranks, the cluster has {}",
+                                                              import.ranks, out.input.n));
+  if (request.ranks_per_node) set_ranks_per_node(*request.ranks_per_node, out.input);
+  if (!request.dimensions.empty()) set_dimensions(request.dimensions, out.input);
+  if (import.distance != 1) out.input.arguments["distance"] = std::int64_t{import.distance};
+  out.schedule = import.schedule;
+  out.members = out.setup->members(AuxiliaryRanks::none, 0);
+  out.layout = divide_message(request.size, *request.type, out.schedule->blocks());
+  return out;
+}
+
 }  // namespace
 
+ImportedAlgorithm::ImportedAlgorithm(MscclImport read, Collective collective)
+    : import{std::move(read)} {
+  row.collective = collective;
+  row.name = import.name;
+  row.summary = "schedule of a file";
+  row.limits = "the ranks of the file";
+  row.rounds = "as in the file";
+  row.sent_per_rank = "as in the file";
+  row.time = "as simulated";
+  row.source = "the file";
+}
+
 Stage make_stage(const StageRequest& request) {
+  if (request.imported) return imported_stage(request);
   Stage out;
   out.setup = setup_of(request, 0);
   out.input = input_of(request, *out.setup);

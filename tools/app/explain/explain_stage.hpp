@@ -7,15 +7,27 @@
 
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/collectives/sizing.hpp"
+#include "strategies/interop/msccl/msccl.hpp"
 #include "tools/app/collective/setup/collective_setup.hpp"
 
 namespace lockstep::app {
+
+/// A schedule from a file in the form of an algorithm: its row has no closed form.
+struct ImportedAlgorithm {
+  MscclImport import;
+  CollectiveAlgorithm row{};
+
+  ImportedAlgorithm(MscclImport read, Collective collective);
+  ImportedAlgorithm(const ImportedAlgorithm&) = delete;  // the row refers to the name
+  ImportedAlgorithm& operator=(const ImportedAlgorithm&) = delete;
+};
 
 /// An algorithm and a cluster; validated as far as possible without loading the cluster.
 struct StageRequest {
   ClusterRequest cluster;
   NetworkRequest network;
   AlgorithmSpec spec;
+  std::shared_ptr<const ImportedAlgorithm> imported{};  // instead; `spec` names its row
   int root = 0;
   Bytes size;
   const ElementType* type = nullptr;

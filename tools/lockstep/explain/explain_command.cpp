@@ -30,6 +30,7 @@ struct Options {
   ClusterRequest cluster;
   NetworkRequest network;
   std::string algorithm;
+  std::string schedule;  // MSCCL XML file; empty: none
   std::string size = "64M";
   std::string type = "float";
   std::optional<int> root;
@@ -106,6 +107,20 @@ void refuse_pipelines(const std::string& name) {
         "--plot pipeline=1f1b.svg");
 }
 
+/// Takes the schedule of a file.
+void import_schedule(const Options& given, Collective collective, app::StageRequest& out) {
+  if (!given.algorithm.empty())
+    throw UsageError("--algorithm and --schedule cannot be combined: explain shows one");
+  if (given.root) throw UsageError("--root: the root of a schedule from a file stands in the file");
+  MscclImport read = read_msccl(given.schedule);
+  if (read.collective && *read.collective != collective)
+    throw UsageError(fmt::format("--schedule {}: it does {}, not {}", given.schedule,
+                                 to_string(*read.collective), to_string(collective)));
+  if (!out.cluster.nodes && !out.cluster.ranks) out.cluster.ranks = read.ranks;
+  out.imported = std::make_shared<const app::ImportedAlgorithm>(std::move(read), collective);
+  out.spec.algorithm = &out.imported->row;
+}
+
 ExplainRequest request_of(const Options& given) {
   refuse_pipelines(given.collective);
   const Collective collective = collective_of(given.collective);
@@ -114,8 +129,12 @@ ExplainRequest request_of(const Options& given) {
   (void)given.cluster.policy();
   out.stage.network = given.network;
   (void)given.network.parsed();
-  out.stage.spec = spec_of(given.algorithm, collective);
-  out.stage.root = root_of(given.root, collective);
+  if (given.schedule.empty()) {
+    out.stage.spec = spec_of(given.algorithm, collective);
+    out.stage.root = root_of(given.root, collective);
+  } else {
+    import_schedule(given, collective, out.stage);
+  }
   out.stage.size = size_option("--size", given.size);
   out.stage.type = type_of(given.type);
   out.stage.ranks_per_node = given.ranks_per_node;
@@ -138,6 +157,10 @@ void add_explain(const Command& app) {
                    "Algorithm with parameters, as in parameter_server:shards=4; see `lockstep list "
                    "algorithms`")
       ->type_name("NAME");
+  command
+      ->add_option("--schedule", given->schedule,
+                   "MSCCL XML file with a schedule to show instead of an algorithm")
+      ->type_name("FILE");
   command->add_option("-b,--size", given->size, "Message size (64M = 64 MiB)")
       ->type_name("SIZE")
       ->capture_default_str();

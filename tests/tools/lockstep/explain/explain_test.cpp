@@ -46,6 +46,35 @@ TEST_CASE("every collective can be explained, by people and by programs") {
   }
 }
 
+TEST_CASE("a schedule of a file is explained as the algorithm it was exported from") {
+  const TemporaryFile file(
+      output_of("lockstep schedule export all_reduce --algorithm ring --ranks 3"));
+  const Json own = json_of("lockstep explain all_reduce --schedule " + file.path() + " --size 48");
+  const Json ring = json_of("lockstep explain all_reduce --algorithm ring --ranks 3 --size 48");
+  CHECK(own["rounds"] == ring["rounds"]);
+  CHECK(own["cost"]["simulated_s"] == ring["cost"]["simulated_s"]);
+  CHECK(own["cost"]["sent_per_rank_bytes"] == ring["cost"]["sent_per_rank_bytes"]);
+  CHECK(own["cost"]["formula_s"].is_null());  // a file has no closed form
+  CHECK(own["chunks"]["rounds"].back()["after"] == ring["chunks"]["rounds"].back()["after"]);
+}
+
+TEST_CASE("a schedule of a file has its ranks, collective and root") {
+  const TemporaryFile file(
+      output_of("lockstep schedule export all_reduce --algorithm ring --ranks 3"));
+  const std::string explain = "lockstep explain all_reduce --schedule " + file.path();
+  for (const auto& [more, said] : std::map<std::string, std::string>{
+           {" --ranks 4", "is for 3 ranks, the cluster has 4"},
+           {" --algorithm ring", "--algorithm and --schedule cannot be combined"},
+           {" --root 1", "the root of a schedule from a file stands in the file"}}) {
+    const CommandResult refused = run_command(explain + more);
+    CHECK(refused.status == 2);
+    CHECK(contains(refused.err, said));
+  }
+  const CommandResult other = run_command("lockstep explain broadcast --schedule " + file.path());
+  CHECK(other.status == 2);
+  CHECK(contains(other.err, "it does all_reduce, not broadcast"));
+}
+
 TEST_CASE("what cannot be explained is said") {
   const CommandResult mistyped = run_command("lockstep explain all_to_all --algorithm bruk");
   CHECK(mistyped.status == 2);
