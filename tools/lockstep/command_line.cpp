@@ -1,7 +1,11 @@
 #include "tools/lockstep/command_line.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/lockstep/commands.hpp"
@@ -11,6 +15,45 @@
 #include "tools/lockstep/parser/command_parser.hpp"
 
 namespace lockstep::cli {
+
+namespace {
+
+using Add = void (*)(const Command&);
+constexpr std::array<std::pair<std::string_view, Add>, 24> kCommands{{
+    {"collective", add_collective},
+    {"topology", add_topology},
+    {"explain", add_explain},
+    {"complexity", add_complexity},
+    {"schedule", add_schedule},
+    {"replay", add_replay},
+    {"run", add_run},
+    {"compare", add_compare},
+    {"sensitivity", add_sensitivity},
+    {"campaign", add_campaign},
+    {"report", add_report},
+    {"trace", add_trace_serve},
+    {"sweep", add_sweep},
+    {"plan", add_plan},
+    {"merge", add_merge},
+    {"query", add_query},
+    {"calibrate", add_calibrate},
+    {"teach", add_teach},
+    {"list", add_list},
+    {"validate", add_validate},
+    {"verify", add_verify},
+    {"completion", add_completion},
+    {"man", add_man},
+    {"help", add_help},
+}};
+
+/// A parser of one command.
+void add_only(const std::string& name, const Command& app) {
+  for (const auto& [known, add] : kCommands)
+    if (known == name) return add(app);
+  throw UsageError(fmt::format("no command \"{}\"", name));
+}
+
+}  // namespace
 
 int run_command_line(int argc, char** argv) {
   const CommandParser parser(
@@ -31,36 +74,31 @@ int run_command_line(int argc, char** argv) {
       "input, 3 internal error, 4 failed write, 130 interrupted. `lockstep help WORD` explains "
       "commands, columns and concepts.");
   const Command app = parser.root();
-  add_collective(app);
-  add_topology(app);
-  add_explain(app);
-  add_complexity(app);
-  add_schedule(app);
-  add_replay(app);
-  add_run(app);
-  add_compare(app);
-  add_sensitivity(app);
-  add_campaign(app);
-  add_report(app);
-  add_trace_serve(app);
-  add_sweep(app);
-  add_plan(app);
-  add_merge(app);
-  add_query(app);
-  add_calibrate(app);
-  add_teach(app);
-  add_list(app);
-  add_validate(app);
-  add_verify(app);
-  add_completion(app);
-  add_man(app);
-  add_help(app);
+  for (const auto& [name, add] : kCommands) add(app);
   if (argc > 1 && std::string_view{argv[1]} == "__complete") {  // for the scripts of `completion`
     print(completions(app, {argv + 2, argv + argc}));
     return kDone;
   }
   if (const std::string text = parser.parse(argc, argv); !text.empty()) print(text);
   return kDone;
+}
+
+void run_command(const std::vector<std::string>& words) {
+  const CommandParser parser("lockstep", "", "", "");
+  add_only(words.front(), parser.root());
+  std::vector<std::string> all = words;
+  all.insert(all.begin(), "lockstep");
+  std::vector<char*> argv;
+  for (std::string& word : all) argv.push_back(word.data());
+  if (const std::string text = parser.parse(static_cast<int>(argv.size()), argv.data());
+      !text.empty())
+    print(text);
+}
+
+CommandInfo describe_command(const std::string& name) {
+  const CommandParser parser("lockstep", "", "", "");
+  add_only(name, parser.root());
+  return parser.root().describe().commands.front();
 }
 
 }  // namespace lockstep::cli

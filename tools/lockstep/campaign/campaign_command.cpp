@@ -12,6 +12,7 @@
 #include "tools/lockstep/campaign/campaign_page.hpp"
 #include "tools/lockstep/campaign/campaign_render.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/jobs/jobs_options.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
@@ -91,15 +92,17 @@ void campaign(Options& given) {
   if (!given.rows.empty()) check_writable(given.rows);
   check_report(given.report);
   request.on_phase = phase_line("campaign", "fewer --replicates take less");
-  const CampaignResult result = [&] {
+  const auto done = [&] {
     try {
-      return simulate_campaign(request);
+      return std::make_shared<const CampaignResult>(simulate_campaign(request));
     } catch (const ConfigError& error) {
       if (!request.jobs) throw;
       throw as_written(error, *request.jobs);
     }
   }();
   request.on_phase = {};  // ends its line
+  const CampaignResult& result = *done;
+  keep([&] { return Findings{[done] { return campaign_page(*done); }}; });
   if (!given.rows.empty()) write_file(given.rows, replicate_rows(result));
   if (!given.report.empty()) write_file(given.report, campaign_page(result));
   const CampaignReportOptions options{

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -15,6 +14,7 @@
 #include "tools/lockstep/collective/other_renders.hpp"
 #include "tools/lockstep/collective/rank_setting_options.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/assertion.hpp"
 #include "tools/lockstep/options/cluster_options.hpp"
 #include "tools/lockstep/options/format_option.hpp"
@@ -259,6 +259,7 @@ class CollectiveJob {
     if (!given_.concurrent.empty()) {
       const Report report =
           report_of(request_, run_concurrent(given_.concurrent, request_), given_.concurrent);
+      keep([&] { return Findings{[report] { return report_page(report, {}); }}; });
       show(report);
       write_page(report, nullptr);
       check(report);
@@ -268,11 +269,13 @@ class CollectiveJob {
       cross();
     } else {
       trace();
-      const CollectiveReport done = simulated(request_);
+      const auto shared = std::make_shared<const CollectiveReport>(simulated(request_));
+      const CollectiveReport& done = *shared;
       if (given_.style.format != Format::table && !request_.every_row)  // tables name them
         for (const RequestProblem& each : done.left_out)
-          std::cerr << "note: not applicable: " << text_of_left_out(each) << '\n';
+          print_note("note: not applicable: " + text_of_left_out(each));
       const Report report = report_of(request_, done, given_.classes, given_.style);
+      keep([&] { return findings_of(report, {[shared] { return shared; }, nullptr, nullptr}); });
       show(report);
       finish(report, {&done, nullptr, nullptr});
       check(report);
@@ -298,9 +301,11 @@ class CollectiveJob {
   }
 
   void compare() {
-    const AgainstReport done = run_against(
-        {given_.against, given_.candidates, given_.cluster_is_given, given_.root}, request_);
+    const auto shared = std::make_shared<const AgainstReport>(run_against(
+        {given_.against, given_.candidates, given_.cluster_is_given, given_.root}, request_));
+    const AgainstReport& done = *shared;
     const Report report = report_of(done, given_.against);
+    keep([&] { return findings_of(report, {points_of(done.request), nullptr, shared}); });
     show(report);
     if (!targets_.empty() || !given_.report.empty()) {
       const CollectiveReport points = simulated(done.request);
@@ -310,8 +315,10 @@ class CollectiveJob {
   }
 
   void cross() {
-    const CrossoverReport done = find_crossovers(request_);
+    const auto shared = std::make_shared<const CrossoverReport>(find_crossovers(request_));
+    const CrossoverReport& done = *shared;
     const Report report = report_of(request_, done);
+    keep([&] { return findings_of(report, {points_of(request_), shared, nullptr}); });
     show(report);
     if (!targets_.empty() || !given_.report.empty()) {
       const CollectiveReport points = simulated(request_);
@@ -335,16 +342,60 @@ class CollectiveJob {
 
   /// Without `data`: no figures.
   void write_page(const Report& report, const CollectiveFigureData* data) const {
-    if (given_.report.empty()) return;
+    if (!given_.report.empty()) write_file(given_.report, page(report, data, has_figures()));
+  }
+
+  /// Figures need a size above 0.
+  [[nodiscard]] bool has_figures() const {
+    return std::ranges::any_of(request_.sizes, [](Bytes size) { return size > Bytes{}; });
+  }
+
+  static std::string page(const Report& report, const CollectiveFigureData* data, bool drawn) {
     std::vector<PageFigure> figures;
-    if (data != nullptr &&
-        std::ranges::any_of(request_.sizes, [](Bytes size) { return size > Bytes{}; }))
+    if (data != nullptr && drawn)
       for (const std::string& kind : collective_figure_kinds())
         figures.push_back({kind, [kind, data](bool compact) {
                              return collective_figure(kind, *data, false,
                                                       {.prefix = kind, .compact = compact});
                            }});
-    write_file(given_.report, report_page(report, figures));
+    return report_page(report, figures);
+  }
+
+  /// What figures are drawn from.
+  struct Shared {
+    std::function<std::shared_ptr<const CollectiveReport>()> points;
+    std::shared_ptr<const CrossoverReport> exact;
+    std::shared_ptr<const AgainstReport> against;
+  };
+
+  /// Simulated when a figure is first asked for.
+  static std::function<std::shared_ptr<const CollectiveReport>()> points_of(
+      CollectiveRequest request) {
+    request.on_progress = {};
+    request.on_phase = {};
+    return [request = std::move(request),
+            kept = std::make_shared<std::shared_ptr<const CollectiveReport>>()] {
+      if (*kept == nullptr)
+        *kept = std::make_shared<const CollectiveReport>(run_collective(request));
+      return *kept;
+    };
+  }
+
+  [[nodiscard]] Findings findings_of(const Report& report, const Shared& of) const {
+    Findings out;
+    out.page = [report, of, drawn = has_figures()] {
+      const auto points = of.points();
+      const CollectiveFigureData data{points.get(), of.exact.get(), of.against.get()};
+      return page(report, &data, drawn);
+    };
+    if (!has_figures()) return out;
+    out.figures = collective_figure_kinds();
+    out.figure = [of](const std::string& kind, const figures::FigureStyle& style) {
+      const auto points = of.points();
+      return collective_figure(kind, {points.get(), of.exact.get(), of.against.get()}, false,
+                               style);
+    };
+    return out;
   }
 
   const Options& given_;

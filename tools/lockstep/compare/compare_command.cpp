@@ -9,6 +9,7 @@
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/compare/compare_render.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
@@ -49,10 +50,16 @@ void compare(const Options& given) {
   const RunOptions& b = second.options;
   CompareRequest request{a.step, b.step, options_differ(a, b), given.shapley};
   request.on_phase = phase_line("compare", "--shapley 0 takes less");
-  const CompareResult result = compare_steps(request);
+  const auto compared = std::make_shared<const CompareResult>(compare_steps(request));
+  const CompareResult& result = *compared;
   request.on_phase = {};  // ends its line
   note_other_result(first, result.a);
   note_other_result(second, result.b);
+  keep([&] {
+    return Findings{[a, b, compared] {
+      return two_steps_page({a, compared->a}, {b, compared->b});
+    }};
+  });
   if (!given.report.empty()) write_file(given.report, two_steps_page({a, result.a}, {b, result.b}));
   print(render(compare_report(result, given.details || !given.style.is_table()), given.style));
 }

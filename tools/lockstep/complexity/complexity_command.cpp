@@ -17,6 +17,7 @@
 #include "tools/figures/curve_text.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/complexity/complexity_render.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/cluster_options.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
@@ -255,9 +256,8 @@ void draw(const Options& given, const ComplexityRequest& request, const Complexi
 }
 
 /// All quantities.
-void write_page(const Options& given, const ComplexityRequest& request,
-                const ComplexityResult& result) {
-  if (given.page.empty()) return;
+std::string page_of(bool measured, const ComplexityRequest& request,
+                    const ComplexityResult& result) {
   std::vector<PageFigure> drawn;
   for (const char* kind : kQuantities) {
     const auto figure = figure_of(quantity_of(kind, request), request, result);
@@ -266,7 +266,19 @@ void write_page(const Options& given, const ComplexityRequest& request,
                          return figures::draw(figure, {.prefix = kind, .compact = compact});
                        }});
   }
-  write_file(given.page, report_page(report_of(request, result, given.measured), drawn));
+  return report_page(report_of(request, result, measured), drawn);
+}
+
+Findings findings_of(bool measured, const ComplexityRequest& request,
+                     const std::shared_ptr<const ComplexityResult>& result) {
+  Findings out{[=] { return page_of(measured, request, *result); }};
+  for (const char* kind : kQuantities)
+    if (has_points(figure_of(quantity_of(kind, request), request, *result)))
+      out.figures.emplace_back(kind);
+  out.figure = [=](const std::string& kind, const figures::FigureStyle& style) {
+    return figures::draw(figure_of(quantity_of(kind, request), request, *result), style);
+  };
+  return out;
 }
 
 std::vector<FigureTarget> target_of(const Options& given, const ComplexityRequest& request) {
@@ -284,10 +296,13 @@ void run(const Options& given) {
   ComplexityRequest request = request_of(given);
   request.on_progress = progress_line("complexity", "fewer --ranks or --algorithms take less");
   const std::vector<FigureTarget> targets = target_of(given, request);
-  const ComplexityResult result = measure_complexity(request);
+  const auto measured = std::make_shared<const ComplexityResult>(measure_complexity(request));
+  const ComplexityResult& result = *measured;
+  request.on_progress = {};
+  keep([&] { return findings_of(given.measured, request, measured); });
   print(render(request, result, given.measured, given.style));
   for (const FigureTarget& target : targets) draw(given, request, result, target);
-  write_page(given, request, result);
+  if (!given.page.empty()) write_file(given.page, page_of(given.measured, request, result));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include "tools/lockstep/host/host.hpp"
 
 namespace lockstep::cli {
 
@@ -12,9 +12,9 @@ OnTraceSize trace_size_note(const std::string& file, const std::string& smaller)
     constexpr std::int64_t kLarge = 32'000'000;
     if (size.count() < kLarge) return;
     const bool compressed = file.ends_with(".gz");
-    fmt::print(stderr, "lockstep: note: {}: {} MB of JSON{}; {}{}\n", file,
-               size.count() / 1'000'000, compressed ? " before compression" : "", smaller,
-               compressed ? "" : "; a name ending in .json.gz compresses it");
+    print_note(fmt::format("lockstep: note: {}: {} MB of JSON{}; {}{}", file,
+                           size.count() / 1'000'000, compressed ? " before compression" : "",
+                           smaller, compressed ? "" : "; a name ending in .json.gz compresses it"));
   };
 }
 

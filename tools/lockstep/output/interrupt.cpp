@@ -2,6 +2,8 @@
 
 #include <csignal>
 
+#include "tools/lockstep/host/host.hpp"
+
 namespace lockstep::cli {
 
 namespace {
@@ -16,16 +18,22 @@ void note_interrupt(int) {
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
+  if (host() != nullptr) return;
   interrupted = 0;
   std::signal(SIGINT, note_interrupt);
 }
 
 InterruptGuard::~InterruptGuard() {
-  std::signal(SIGINT, SIG_DFL);
+  if (host() == nullptr) std::signal(SIGINT, SIG_DFL);
+}
+
+std::function<bool()> InterruptGuard::asked_to_stop() {
+  if (const Host* of = host()) return [of] { return of->is_stopped(); };
+  return [] { return interrupted != 0; };
 }
 
 bool was_interrupted() {
-  return interrupted != 0;
+  return InterruptGuard::asked_to_stop()();
 }
 
 }  // namespace lockstep::cli

@@ -7,6 +7,7 @@
 
 #include "tools/app/errors.hpp"
 #include "tools/app/json.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/output/table.hpp"
 #include "tools/lockstep/output/version.hpp"
 
@@ -142,6 +143,7 @@ std::string render(const Report& report, const OutputStyle& style) {
 }
 
 void print(const std::string& text) {
+  if (Host* to = host()) return to->print(text);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw app::IoError("cannot write to standard output");
 }

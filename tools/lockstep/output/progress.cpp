@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "tools/lockstep/host/host.hpp"
+
 namespace lockstep::cli {
 
 namespace {
@@ -150,11 +152,13 @@ std::string phase_text(const std::string& command, const app::Phase& phase, doub
 }
 
 app::OnPhase phase_line(std::string command, std::string advice) {
+  if (Host* to = host()) return [to](const app::Phase& phase) { to->show(phase); };
   return [line = std::make_shared<PhaseLine>(std::move(command), std::move(advice))](
              const app::Phase& phase) { line->show(phase); };
 }
 
 app::OnProgress progress_line(std::string what, std::string advice) {
+  if (Host* to = host()) return [to](const app::WorkProgress& now) { to->show(now); };
   return [what = std::move(what), advice = std::move(advice),
           line = std::make_shared<std::optional<Progress>>()](const app::WorkProgress& now) {
     if (now.done == 0 && !line->has_value()) line->emplace(what, advice);

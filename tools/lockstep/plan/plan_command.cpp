@@ -6,6 +6,7 @@
 #include "tools/app/plan/store/stored_plan.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/assertion.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
@@ -186,15 +187,29 @@ void check_store(const Options& given, bool emits_jobs) {
 }
 
 /// Figures of a search need a layout that was found.
-void write_page(const Options& given, const PlanResult& result) {
-  if (given.page.empty()) return;
+bool has_figures(const Options& given, const PlanResult& result) {
+  return given.plan.explain.empty() && !result.rows.empty();
+}
+
+std::string page_of(const PlanResult& result, bool with_figures) {
   std::vector<PageFigure> drawn;
-  if (given.plan.explain.empty() && !result.rows.empty())
+  if (with_figures)
     for (const std::string& kind : plan_figure_kinds())
       drawn.push_back({kind, [kind, &result](bool compact) {
                          return plan_figure(kind, result, {.prefix = kind, .compact = compact});
                        }});
-  write_file(given.page, report_page(report_of(result), drawn, KeptRows::first));
+  return report_page(report_of(result), drawn, KeptRows::first);
+}
+
+Findings findings_of(const Options& given, const std::shared_ptr<const PlanResult>& result) {
+  const bool drawn = has_figures(given, *result);
+  Findings out{[=] { return page_of(*result, drawn); }};
+  if (!drawn) return out;
+  out.figures = plan_figure_kinds();
+  out.figure = [result](const std::string& kind, const figures::FigureStyle& style) {
+    return plan_figure(kind, *result, style);
+  };
+  return out;
 }
 
 /// Launch flags or the scenario of the best layout.
@@ -207,6 +222,20 @@ void add_to(Report& report, const EmitTarget& emit, const PlanResult& result) {
     add_emitted(*framework, result, report);
   else
     add_emitted_scenario(result, report);
+}
+
+/// To the host as parts of the space; else on a line.
+std::function<void(const SearchProgress&)> search_progress(SearchLine& line) {
+  Host* to = host();
+  if (to == nullptr) return [&line](const SearchProgress& progress) { line.show(progress); };
+  return [to](const SearchProgress& progress) {
+    const std::uint64_t done = progress.enumerated ? progress.decided : progress.bounded;
+    const auto all = static_cast<double>(std::max<std::uint64_t>(1, progress.points));
+    to->show(app::WorkProgress{static_cast<std::size_t>(done),
+                               static_cast<std::size_t>(progress.points),
+                               progress.enumerated ? static_cast<double>(done) / all : 0,
+                               progress.enumerated ? "deciding" : "bounding"});
+  };
 }
 
 void run_and_print(Options& given, const std::optional<EmitTarget>& emit) {
@@ -227,12 +256,15 @@ void run_and_print(Options& given, const std::optional<EmitTarget>& emit) {
   if (!given.plan.explain.empty() && !assertions.empty())
     throw UsageError("--assert: is about the best layout, which --explain does not look for");
   const InterruptGuard interrupt;
-  given.plan.stop = [] { return was_interrupted(); };
+  given.plan.stop = InterruptGuard::asked_to_stop();
   SearchLine line;
-  given.plan.on_progress = [&line](const SearchProgress& progress) { line.show(progress); };
-  const PlanResult result =
-      given.store.empty() ? app::plan(given.plan)
-                          : app::plan_into_store({given.plan, given.store, given.resume, kVersion});
+  given.plan.on_progress = search_progress(line);
+  const auto found = std::make_shared<const PlanResult>(
+      given.store.empty()
+          ? app::plan(given.plan)
+          : app::plan_into_store({given.plan, given.store, given.resume, kVersion}));
+  const PlanResult& result = *found;
+  keep([&] { return findings_of(given, found); });
   line.clear();
   if (emit && given.style.format != Format::json) {
     print_emitted(*emit, result);
@@ -242,7 +274,7 @@ void run_and_print(Options& given, const std::optional<EmitTarget>& emit) {
     print(render(report, given.style));
   }
   for (const FigureTarget& target : figures) write_figure(plan_figure(target.kind, result), target);
-  write_page(given, result);
+  if (!given.page.empty()) write_file(given.page, page_of(result, has_figures(given, result)));
   if (was_interrupted()) throw Interrupted();
   if (!assertions.empty()) check_assertions(assertions, report_of(result), AssertedRows::first);
 }

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/jobs/jobs_options.hpp"
 #include "tools/lockstep/jobs/jobs_page.hpp"
 #include "tools/lockstep/jobs/jobs_render.hpp"
@@ -170,22 +170,33 @@ std::vector<FigureTarget> targets_of(const Options& given) {
 /// A folded step has the loads of classes of links, not of links over time.
 void note_missing_counters(const Options& given, const SimulatedTrainingStep& step) {
   if (given.run.step.trace.empty() || !step.links.empty() || step.classes.empty()) return;
-  fmt::print(stderr,
-             "lockstep: note: {}: no link counters, because equivalent ranks were folded; --fold "
-             "off --fidelity all records them\n",
-             given.run.step.trace);
+  print_note(fmt::format(
+      "lockstep: note: {}: no link counters, because equivalent ranks were folded; --fold off "
+      "--fidelity all records them",
+      given.run.step.trace));
+}
+
+Findings findings_of(const RunOptions& run, const std::shared_ptr<const TrainingStepResult>& step,
+                     const std::vector<VariantResult>& variants) {
+  return {[=] { return run_page(run, *step, variants); }, run_figure_kinds(),
+          [step](const std::string& kind, const figures::FigureStyle& style) {
+            return run_figure(kind, *step, style);
+          },
+          step};
 }
 
 void run_and_print(Options& given, const StepSource& source,
                    const std::vector<FigureTarget>& targets) {
   const std::vector<Assertion> assertions = parse_assertions(given.asserts);
   try {
-    const TrainingStepResult result = run_step(given.run.step);
+    const auto simulated = std::make_shared<const TrainingStepResult>(run_step(given.run.step));
+    const TrainingStepResult& result = *simulated;
     note_other_result(source, result);
     note_missing_counters(given, result.step);
     const auto variants = given.variants ? run_variants(given.run.step, result.scenario)
                                          : std::vector<VariantResult>{};
     given.run.step.on_phase = {};  // ends its line
+    keep([&] { return findings_of(given.run, simulated, variants); });
     if (!given.run.append.empty())
       append_rows(given.run.append, report_of_rows(given.run, rows_of_run(result, variants)));
     print(render_run(given.run, result, variants, given.style));
@@ -205,9 +216,9 @@ void run_and_print(Options& given, const StepSource& source,
           report_of_rows(given.run, {{{}, shortfall.scenario.get(), &shortfall.memory, nullptr}}));
     print(render_misfit(given.run, shortfall, given.style.format));
     if (!targets.empty())
-      fmt::print(stderr, "lockstep: note: --plot: nothing drawn, the step was not simulated\n");
+      print_note("lockstep: note: --plot: nothing drawn, the step was not simulated");
     if (!given.run.report.empty())
-      fmt::print(stderr, "lockstep: note: --report: not written, the step was not simulated\n");
+      print_note("lockstep: note: --report: not written, the step was not simulated");
     throw;
   }
 }
@@ -229,8 +240,10 @@ void run_jobs_and_print(const Options& given) {
   check_report(given.run.report);
   Report report;
   try {
-    const app::JobsResult result = app::run_jobs(request);
+    const auto done = std::make_shared<const app::JobsResult>(app::run_jobs(request));
+    const app::JobsResult& result = *done;
     report = jobs_report(result);
+    keep([&] { return Findings{[done] { return jobs_page(*done); }}; });
     if (!given.run.report.empty()) write_file(given.run.report, jobs_page(result));
   } catch (const ConfigError& error) {
     throw as_written(error, request);

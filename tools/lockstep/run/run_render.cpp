@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "tools/app/errors.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_row.hpp"
@@ -19,13 +20,12 @@ namespace {
 
 /// CSV has no place for notes.
 void print_notes(const TrainingStepResult& result, const std::vector<VariantResult>& variants) {
-  for (const ScenarioNote& note : result.scenario.notes)
-    fmt::print(stderr, "note: {}\n", note.text());
+  for (const ScenarioNote& note : result.scenario.notes) print_note("note: " + note.text());
   for (const std::string& line : lines_of(result.link_changes, result.scenario.cluster.cluster))
-    fmt::print(stderr, "note: {}\n", line);
+    print_note("note: " + line);
   for (const VariantResult& each : variants)
     if (!each.problem.empty())
-      fmt::print(stderr, "note: variant {} cannot run: {}\n", each.name, each.problem);
+      print_note(fmt::format("note: variant {} cannot run: {}", each.name, each.problem));
 }
 
 std::string misfit_in_markdown(const MemoryShortfall& shortfall) {

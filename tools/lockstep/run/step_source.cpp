@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "sim/config/json.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
 #include "tools/app/point/stored_point.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 
@@ -182,15 +182,14 @@ void note_other_result(const StepSource& source, const TrainingStepResult& resul
   const std::string now = fingerprint_of_run(result);
   constexpr const char* kWhy = "another version or other files; what follows is of the new one";
   if (!source.fingerprint.empty() && source.fingerprint != now)
-    fmt::print(stderr,
-               "lockstep: note: {}: the result has fingerprint {}, simulated again it is {}: {}\n",
-               source.options.step.file, source.fingerprint, now, kWhy);
+    print_note(fmt::format(
+        "lockstep: note: {}: the result has fingerprint {}, simulated again it is {}: {}",
+        source.options.step.file, source.fingerprint, now, kWhy));
   if (source.step && *source.step != result.throughput.step)
-    fmt::print(stderr,
-               "lockstep: note: {}: the store has a step of {}, simulated again it is {}: "
-               "{}\n",
-               source.options.step.file, to_string(*source.step), to_string(result.throughput.step),
-               kWhy);
+    print_note(
+        fmt::format("lockstep: note: {}: the store has a step of {}, simulated again it is {}: {}",
+                    source.options.step.file, to_string(*source.step),
+                    to_string(result.throughput.step), kWhy));
 }
 
 StepSource TwoStepsOptions::second_step() const {

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -13,6 +12,7 @@
 #include "tools/app/explain/export_schedule.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/cluster_options.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/options/sizes.hpp"
@@ -75,15 +75,15 @@ void note_chunks(const Options& given, const Stage& stage) {
   const AlgorithmSpec spec = spec_of(given, collective_of(given.collective));
   const AlgorithmParameter* chunks = find_parameter(*spec.algorithm, "chunks");
   if (chunks == nullptr || chunks->fallback || spec.arguments.contains("chunks")) return;
-  std::cerr << fmt::format(
+  print_note(fmt::format(
       "note: chunks are as many as are best for {} on {}; --size, --cluster or {}:chunks=N for "
-      "others\n",
-      to_string(size_of(given)), stage.setup->loaded().name, spec.algorithm->name);
+      "others",
+      to_string(size_of(given)), stage.setup->loaded().name, spec.algorithm->name));
 }
 
 std::string exported(const Options& given) {
   ExportResult out = export_schedule(request_of(given, collective_of(given.collective)));
-  for (const std::string& warning : out.warnings) std::cerr << "note: " << warning << '\n';
+  for (const std::string& warning : out.warnings) print_note("note: " + warning);
   note_chunks(given, out.stage);
   return std::move(out.text);
 }

@@ -14,12 +14,14 @@
 #include "tools/app/sensitivity/sensitivity.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/assertion.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/report/report_option.hpp"
+#include "tools/lockstep/report/report_page.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/step_source.hpp"
 #include "tools/lockstep/sensitivity/sensitivity_page.hpp"
@@ -111,7 +113,9 @@ void find(const Options& given, const StepSource& source) {
     return holds_for(*condition, report_of_rows({}, rows_of_run(result, {})));
   };
   const FoundValue found = find_value(request);
-  print(render(found_value_report(found, given.wanted), given.style));
+  const Report report = found_value_report(found, given.wanted);
+  keep([&] { return Findings{[report] { return report_page(report, {}); }}; });
+  print(render(report, given.style));
   if (!found.factor)
     throw Refusal(fmt::format("--find: no {} makes {}", found.figure.name, given.wanted));
 }
@@ -125,8 +129,16 @@ void analyse(const Options& given, const StepSource& source) {
   request.shipped_spreads = given.shipped_spreads;
   for (const std::string& each : given.spreads) request.spreads.push_back(spread_of(each));
   request.on_progress = progress_line("sensitivity", "--elasticities or --figure NAME takes less");
-  const SensitivityResult result = sensitivity(request);
+  const auto done = std::make_shared<const SensitivityResult>(sensitivity(request));
+  const SensitivityResult& result = *done;
   request.on_progress = {};
+  keep([&] {
+    return Findings{[done, ranges = request.ranges] { return sensitivity_page(*done, ranges); },
+                    sensitivity_figure_kinds(*done),
+                    [done](const std::string& kind, const figures::FigureStyle& style) {
+                      return sensitivity_figure(kind, *done, style);
+                    }};
+  });
   note_other_result(source, result.step);
   if (!given.report.empty()) write_file(given.report, sensitivity_page(result, request.ranges));
   print(render_sensitivity(result, request.ranges, given.style));

@@ -60,15 +60,23 @@ std::string elasticities(const SensitivityResult& result, const FigureStyle& sty
 
 }  // namespace
 
+std::vector<std::string> sensitivity_figure_kinds(const SensitivityResult& result) {
+  if (result.spreads.empty()) return {"elasticity"};
+  return {"tornado", "elasticity"};
+}
+
+std::string sensitivity_figure(const std::string& kind, const SensitivityResult& result,
+                               const FigureStyle& style) {
+  return kind == "tornado" ? tornado(result, style) : elasticities(result, style);
+}
+
 std::string sensitivity_page(const SensitivityResult& result, bool ranges) {
   std::vector<PageFigure> drawn;
-  if (!result.spreads.empty())
-    drawn.push_back({"tornado", [&](bool compact) {
-                       return tornado(result, {.prefix = "tornado", .compact = compact});
+  for (const std::string& kind : sensitivity_figure_kinds(result))
+    drawn.push_back({kind, [kind, &result](bool compact) {
+                       return sensitivity_figure(kind, result,
+                                                 {.prefix = kind, .compact = compact});
                      }});
-  drawn.push_back({"elasticity", [&](bool compact) {
-                     return elasticities(result, {.prefix = "elasticity", .compact = compact});
-                   }});
   return report_page(sensitivity_report(result, ranges), drawn, KeptRows::first);
 }
 

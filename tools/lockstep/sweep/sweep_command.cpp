@@ -8,6 +8,7 @@
 #include "tools/app/sweep/sweep_store.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/assertion.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
@@ -18,6 +19,7 @@
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plan/as_written.hpp"
 #include "tools/lockstep/plan/plan_options.hpp"
+#include "tools/lockstep/report/report_page.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/run_render.hpp"
@@ -77,13 +79,14 @@ void run_and_print(Options& given, const Command& command) {
   };
   request.on_progress = progress_line("sweep", "fewer values of --vary take less");
   const InterruptGuard interrupt;
-  request.stop = [] { return was_interrupted(); };
+  request.stop = InterruptGuard::asked_to_stop();
   const SweepResult result = app::sweep(request);
   request.on_progress = {};
   if (store) store->finish();
   const Report report = rows.report(result);
   const Report all = needs_data ? data.report(result) : Report{};
   if (appends) append_rows(given.run.append, all);
+  keep([&] { return Findings{[report] { return report_page(report, {}); }}; });
   print(render(report, given.style));
   if (was_interrupted()) throw Interrupted();
   if (result.simulated == 0) throw Refusal("no point of the sweep fits into memory");

@@ -6,12 +6,14 @@
 
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/backend_option.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/report/report_page.hpp"
 #include "tools/lockstep/verify/strategy_render.hpp"
 
 namespace lockstep::cli {
@@ -43,7 +45,9 @@ void verify_strategy_of(const Options& given) {
   if (device != nullptr) request.devices = device->count();
   request.on_progress = progress_line("verify", "fewer --steps take less");
   const VerifyStrategyResult result = verify_scenario(request);
-  print(render(report_of(request, result), given.style));
+  const Report report = report_of(request, result);
+  keep([&] { return Findings{[report] { return report_page(report, {}); }}; });
+  print(render(report, given.style));
   if (const VerifiedLayout* wrong = result.first_wrong())
     throw Refusal(fmt::format("{}: {}", wrong->name.empty() ? wrong->scenario.name : wrong->name,
                               wrong->report.problem()));

@@ -11,6 +11,7 @@
 #include "tools/app/collective/candidates.hpp"
 #include "tools/app/collective/setup/root.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/backend_option.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
@@ -19,6 +20,7 @@
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/report/report_page.hpp"
 #include "tools/lockstep/verify/strategy_command.hpp"
 #include "tools/lockstep/verify/verify_render.hpp"
 
@@ -167,7 +169,9 @@ void verify_given(const Options& given) {
   request.on_progress = progress_line("verify", "fewer ranks or algorithms take less");
   const VerifyCollectiveResult result = verify_collective(request);
   if (result.schedules.empty()) throw RequestError(nothing_to_verify(result.skipped));
-  print(render(report_of(request, result), given.style));
+  const Report report = report_of(request, result);
+  keep([&] { return Findings{[report] { return report_page(report, {}); }}; });
+  print(render(report, given.style));
   if (const VerifiedSchedule* wrong = result.first_wrong()) throw Refusal(refusal_text(*wrong));
 }
 
