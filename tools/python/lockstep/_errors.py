@@ -1,0 +1,178 @@
+"""Exceptions. All are `LockstepError`; those of a command carry what it had printed."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
+
+if TYPE_CHECKING:
+    from lockstep import _native
+    from lockstep._results import Result
+
+__all__ = [
+    "ConfigError",
+    "DoesNotFit",
+    "InternalError",
+    "LockstepError",
+    "NegativeResult",
+    "OutputError",
+    "Problem",
+    "RequestError",
+]
+
+# Documents in memory have names with a hash, so that equal ones are one file.
+_IN_MEMORY = re.compile(r"<([a-z_]+)-[0-9a-f]{16}>\.(?:json|xml)")
+
+
+def shown(text: str) -> str:
+    """`text` with documents in memory by their kind alone: "<scenario>"."""
+    return _IN_MEMORY.sub(r"<\1>", text)
+
+
+class Problem(NamedTuple):
+    """One problem of a config."""
+
+    file: str
+    line: int
+    """1-based; 0: the file as a whole."""
+    column: int
+    pointer: str
+    """JSON pointer of the value; empty for the document itself."""
+    message: str
+    value: Any
+    """The value at fault; None where there is none."""
+
+    @property
+    def key(self) -> str:
+        """The last key of the pointer."""
+        return self.pointer.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")
+
+    @property
+    def hint(self) -> str:
+        """What to write instead, as far as the message says; may be empty."""
+        head, mark, tail = self.message.rpartition("; ")
+        if mark:
+            return tail
+        return self.message.split(", got ")[0] if self.message.startswith("expected ") else ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        pointer = f"{self.pointer}: " if self.pointer else ""
+        return f"{place}: {pointer}{self.message}"
+
+
+class LockstepError(Exception):
+    """Base of all errors of Lockstep."""
+
+    def _take_answer(self, answer: "_native.Answer") -> None:
+        """What the command had printed before."""
+
+
+class ConfigError(LockstepError, ValueError):
+    """A scenario, cluster or other config is invalid. All of its problems are in `problems`;
+    `file`, `line`, `column`, `pointer`, `key`, `value` and `hint` are those of the first."""
+
+    def __init__(self, problems: Sequence[Sequence[Any]], total: int = 0) -> None:
+        self.problems: tuple[Problem, ...] = tuple(
+            Problem(shown(file), line, column, pointer, shown(message), None)
+            for file, line, column, pointer, message, *_ in problems
+        )
+        self.total: int = max(total, len(self.problems))
+        super().__init__(problems, total)
+
+    def _with_documents(self, documents: dict[str, str]) -> None:
+        """Looks the values at fault up in the documents, or in the files."""
+        files = [str(problem[0]) for problem in self.args[0]]
+        self.problems = tuple(
+            problem._replace(value=_value_at(documents.get(file), file, problem.pointer))
+            for file, problem in zip(files, self.problems)
+        )
+
+    @property
+    def file(self) -> str:
+        return self.problems[0].file
+
+    @property
+    def line(self) -> int:
+        return self.problems[0].line
+
+    @property
+    def column(self) -> int:
+        return self.problems[0].column
+
+    @property
+    def pointer(self) -> str:
+        return self.problems[0].pointer
+
+    @property
+    def key(self) -> str:
+        return self.problems[0].key
+
+    @property
+    def value(self) -> Any:
+        return self.problems[0].value
+
+    @property
+    def hint(self) -> str:
+        return self.problems[0].hint
+
+    def __str__(self) -> str:
+        lines = [str(problem) for problem in self.problems[:50]]
+        more = self.total - len(lines)
+        return "\n".join(lines + ([f"and {more} more"] if more > 0 else []))
+
+
+def _value_at(text: Optional[str], file: str, pointer: str) -> Any:
+    try:
+        if text is None and file.startswith("--set "):
+            return file.split("=", 1)[1]
+        if text is None:
+            with open(file, encoding="utf-8") as opened:
+                text = opened.read()
+        at = json.loads(text)
+        for part in pointer.split("/")[1:]:
+            part = part.replace("~1", "/").replace("~0", "~")
+            at = at[int(part)] if isinstance(at, list) else at[part]
+        return at
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+class _MessageError(LockstepError):
+    def __init__(self, message: str, place: str = "", hint: str = "") -> None:
+        super().__init__(message, place, hint)
+        self.message: str = shown(message)
+        self.place: str = shown(place)
+        """The keyword or field at fault; may be empty."""
+        self.hint: str = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
+
+class RequestError(_MessageError, ValueError):
+    """A call is invalid: an unknown name, values that exclude each other."""
+
+
+class NegativeResult(_MessageError):
+    """A valid call with a negative result: a deadlock, a wrong schedule, no layout that fits."""
+
+    result: Optional["Result"] = None
+    """What was found, if the command has a result for it."""
+    _answer: Optional["_native.Answer"] = None
+
+    def _take_answer(self, answer: "_native.Answer") -> None:
+        self._answer = answer
+
+
+class DoesNotFit(NegativeResult):
+    """A layout needs more memory than a GPU has; `result` has the need and changes that fit."""
+
+
+class OutputError(_MessageError, OSError):
+    """A file cannot be written."""
+
+
+class InternalError(_MessageError, RuntimeError):
+    """A bug of Lockstep; please report it."""

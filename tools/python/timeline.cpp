@@ -1,0 +1,149 @@
+#include "tools/python/timeline.hpp"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "tools/app/step/run_step.hpp"
+#include "tools/python/views.hpp"
+
+namespace py = pybind11;
+
+namespace lockstep::python {
+
+namespace {
+
+using Step = std::shared_ptr<const app::TrainingStepResult>;
+
+// Views read the structs of the simulator as they are.
+static_assert(sizeof(TimePoint) == sizeof(std::int64_t) && sizeof(Bytes) == sizeof(std::int64_t));
+static_assert(sizeof(CategoryBytes) == kCategories * sizeof(std::int64_t));
+
+/// Operations of the simulated ranks.
+class Timeline {
+ public:
+  explicit Timeline(Step step) : step_{std::move(step)} {}
+
+  [[nodiscard]] std::vector<int> ranks() const {
+    std::vector<int> out;
+    for (const RankTimeline& rank : timeline().ranks) out.push_back(rank.rank);
+    return out;
+  }
+
+  /// Where a simulated rank stands among them.
+  [[nodiscard]] std::size_t index_of(int rank) const {
+    const auto& ranks = timeline().ranks;
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      if (ranks[i].rank == rank) return i;
+    if (rank >= 0 && static_cast<std::size_t>(rank) < timeline().representative_of.size())
+      return timeline().representative_of[static_cast<std::size_t>(rank)];
+    throw py::key_error("rank " + std::to_string(rank) + " was not simulated; see ranks");
+  }
+
+  [[nodiscard]] py::array starts(int rank) const { return times(rank, offsetof(Interval, start)); }
+  [[nodiscard]] py::array ends(int rank) const { return times(rank, offsetof(Interval, end)); }
+
+  [[nodiscard]] py::array bound_by(int rank) const {
+    const auto& of = timeline().ranks[index_of(rank)].bound_by;
+    return view(of.data(), {of.size()}, {sizeof(std::uint32_t)}, step_);
+  }
+
+  [[nodiscard]] std::vector<std::string> names(int rank) const {
+    const RoleProgram& role = program(rank);
+    std::vector<std::string> out;
+    for (std::uint32_t i = 0; i < role.operations.size(); ++i) out.push_back(role.name(i));
+    return out;
+  }
+
+  [[nodiscard]] std::vector<std::string> kinds(int rank) const {
+    std::vector<std::string> out;
+    for (const RoleOperation& each : program(rank).operations)
+      out.emplace_back(to_string(each.operation->kind));
+    return out;
+  }
+
+  [[nodiscard]] std::vector<std::string> streams(int rank) const {
+    const RoleProgram& role = program(rank);
+    std::vector<std::string> out;
+    for (const RoleOperation& each : role.operations)
+      out.push_back(role.program->streams[each.operation->stream]);
+    return out;
+  }
+
+  [[nodiscard]] std::int64_t end_ps() const { return timeline().end.ps(); }
+
+  [[nodiscard]] py::array link_bytes() const {
+    const std::vector<Bytes>& of = timeline().link_bytes;
+    const auto* first = reinterpret_cast<const std::int64_t*>(of.data());
+    return view(first, {of.size()}, {sizeof(std::int64_t)}, step_);
+  }
+
+  // The memory of the rank that needs most, over the step.
+
+  [[nodiscard]] int memory_rank() const { return step_->memory.rank; }
+
+  [[nodiscard]] py::array memory_times() const {
+    const auto* first = reinterpret_cast<const char*>(curve().data()) + offsetof(MemoryPoint, at);
+    return view(reinterpret_cast<const std::int64_t*>(first), {curve().size()},
+                {sizeof(MemoryPoint)}, step_);
+  }
+
+  [[nodiscard]] py::array memory_bytes() const {
+    const auto* first = reinterpret_cast<const char*>(curve().data()) + offsetof(MemoryPoint, held);
+    return view(reinterpret_cast<const std::int64_t*>(first), {curve().size(), kCategories},
+                {sizeof(MemoryPoint), sizeof(std::int64_t)}, step_);
+  }
+
+  [[nodiscard]] static std::vector<std::string> memory_categories() {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < kCategories; ++i)
+      out.emplace_back(to_string(static_cast<Category>(i)));
+    return out;
+  }
+
+ private:
+  [[nodiscard]] const TrainingStepTimeline& timeline() const { return step_->step.timeline; }
+  [[nodiscard]] const RoleProgram& program(int rank) const {
+    return timeline().roles[timeline().ranks[index_of(rank)].role];
+  }
+  [[nodiscard]] const std::vector<MemoryPoint>& curve() const {
+    return step_->memory.account.device.curve;
+  }
+  [[nodiscard]] py::array times(int rank, std::size_t offset) const {
+    const std::vector<Interval>& of = timeline().ranks[index_of(rank)].operations;
+    const auto* first = reinterpret_cast<const char*>(of.data()) + offset;
+    return view(reinterpret_cast<const std::int64_t*>(first), {of.size()}, {sizeof(Interval)},
+                step_);
+  }
+
+  Step step_;
+};
+
+}  // namespace
+
+py::object timeline_of(const std::shared_ptr<const app::TrainingStepResult>& step) {
+  return step == nullptr ? py::object{py::none{}} : py::cast(Timeline{step});
+}
+
+void add_timeline(py::module_& module) {
+  py::class_<Timeline>(module, "Timeline")
+      .def_property_readonly("ranks", &Timeline::ranks)
+      .def_property_readonly("end_ps", &Timeline::end_ps)
+      .def("start_ps", &Timeline::starts, py::arg("rank"))
+      .def("end_of_ps", &Timeline::ends, py::arg("rank"))
+      .def("bound_by", &Timeline::bound_by, py::arg("rank"))
+      .def("names", &Timeline::names, py::arg("rank"))
+      .def("kinds", &Timeline::kinds, py::arg("rank"))
+      .def("streams", &Timeline::streams, py::arg("rank"))
+      .def_property_readonly("link_bytes", &Timeline::link_bytes)
+      .def_property_readonly("memory_rank", &Timeline::memory_rank)
+      .def_property_readonly("memory_at_ps", &Timeline::memory_times)
+      .def_property_readonly("memory_bytes", &Timeline::memory_bytes)
+      .def_property_readonly_static(
+          "memory_categories", [](const py::object&) { return Timeline::memory_categories(); });
+}
+
+}  // namespace lockstep::python
