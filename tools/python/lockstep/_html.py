@@ -12,6 +12,7 @@ from lockstep._results import Record, Result
 MOST_BYTES = 100_000  # of the whole
 _MOST_ROWS = 20
 _MOST_COLUMNS = 12
+_ENOUGH_COLUMNS = 5
 _MOST_FIGURE = 85_000
 
 #: Columns that say most, by command; those of other commands are the first that differ or are set.
@@ -47,7 +48,9 @@ def text_of(name: str, value: Any) -> str:
     for step, suffix in _STEPS.get(unit, ()):
         if abs(value) >= step or suffix in ("ns", "B", "B/s"):
             return f"{value / step:.4g} {suffix}"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    if isinstance(value, float) and abs(value) < 1000:
+        return f"{value:.4g}"
+    return f"{value:,.0f}"
 
 
 def _columns(rows: List[Record]) -> List[str]:
@@ -58,7 +61,7 @@ def _columns(rows: List[Record]) -> List[str]:
     varied = [n for n in told if len({str(row.get(n)) for row in rows}) > 1]
     ordered = [n for n in _FIRST if n in told]
     rest = [n for n in (varied if len(rows) > 1 else told) if n not in ordered]
-    chosen = (ordered + rest)[:_MOST_COLUMNS]
+    chosen = (ordered + ([] if len(ordered) >= _ENOUGH_COLUMNS else rest))[:_MOST_COLUMNS]
     return [name for name in names if name in chosen]
 
 
@@ -66,8 +69,8 @@ def _cell(name: str, value: Any) -> str:
     text = text_of(name, value)
     short = text if len(text) <= 80 else text[:79] + "\u2026"
     right = isinstance(value, (int, float)) and not isinstance(value, bool)
-    style = ' style="text-align:right"' if right else ' style="text-align:left"'
-    return f"<td{style}>{html.escape(short)}</td>"
+    style = "text-align:right;white-space:nowrap" if right else "text-align:left"
+    return f'<td style="{style}">{html.escape(short)}</td>'
 
 
 def table_html(result: Result) -> str:

@@ -14,11 +14,19 @@ def _curves(quantity: str, label: str) -> Draw:
     def draw(result: results.CollectiveResult, ax: Any) -> None:
         for name, curve in result.curves.items():
             values = getattr(curve, quantity) * (1e6 if quantity == "time_s" else 1e-9)
-            ax.plot(curve.size_bytes, values, marker="o", markersize=3, label=name)
+            own = "--" if name.startswith("schedule:") else "-"  # on top of an equal one
+            ax.plot(curve.size_bytes, values, own, marker="o", markersize=3, label=name)
         ax.set(xscale="log", yscale="log", xlabel="Message size (B)", ylabel=label)
         ax.legend()
 
     return draw
+
+
+def _seconds(values: List[float]) -> Tuple[List[float], str]:
+    """Times of bars, in s or ms."""
+    if max(map(abs, values), default=0) >= 1:
+        return values, "s"
+    return [1e3 * value for value in values], "ms"
 
 
 def _bars(ax: Any, names: List[str], values: List[float], label: str) -> None:
@@ -31,8 +39,8 @@ def _bars(ax: Any, names: List[str], values: List[float], label: str) -> None:
 
 def _breakdown(result: results.RunResult, ax: Any) -> None:
     limits = result.limits
-    _bars(ax, [row.use for row in limits], [1e3 * row.time_s for row in limits],
-          "Time on the critical path (ms)")  # fmt: skip
+    times, unit = _seconds([row.time_s for row in limits])
+    _bars(ax, [row.use for row in limits], times, f"Time on the critical path ({unit})")
 
 
 def _memory(result: results.RunResult, ax: Any) -> None:
@@ -60,7 +68,7 @@ def _timeline(result: results.RunResult, ax: Any) -> None:
     ax.set_yticks(range(len(ranks)))
     ax.set_yticklabels([f"rank {rank}" for rank in ranks])
     ax.invert_yaxis()
-    ax.set(xlabel="Time (s)", title="Computation (blue) and communication (gray)")
+    ax.set(xlabel="Time (s)", title="Computation (blue), communication and waiting for it (gray)")
 
 
 def _growth(result: results.ComplexityResult, ax: Any) -> None:
@@ -79,8 +87,8 @@ def _front(result: results.PlanResult, ax: Any) -> None:
     rows = [row for row in result.rows if row.step_time_s is not None]
     ax.scatter([r.peak_memory_bytes / 2**30 for r in rows], [r.step_time_s for r in rows])
     for row in rows:
-        ax.annotate(f"tp {row.tp} pp {row.pp} dp {row.dp}",
-                    (row.peak_memory_bytes / 2**30, row.step_time_s))  # fmt: skip
+        ax.annotate(str(row.rank), (row.peak_memory_bytes / 2**30, row.step_time_s),
+                    xytext=(5, 5), textcoords="offset points")  # fmt: skip
     ax.set(xlabel="Peak memory (GiB)", ylabel="Step time (s)")
 
 
@@ -98,8 +106,8 @@ def _elasticities(result: results.SensitivityResult, ax: Any) -> None:
 
 def _differences(result: results.CompareResult, ax: Any) -> None:
     rows = [row for row in result.rows if row.part == "use" and row.difference_s is not None]
-    _bars(ax, [row.name for row in rows], [1e3 * row.difference_s for row in rows],
-          "Difference of the critical path (ms)")  # fmt: skip
+    times, unit = _seconds([row.difference_s for row in rows])
+    _bars(ax, [row.name for row in rows], times, f"Difference of the critical path ({unit})")
 
 
 def _totals(result: results.CampaignResult, ax: Any) -> None:
