@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Reads every #include of the tree (or of the tree given) and fails on one that points the wrong way,
-# sim <- topologies <- strategies <- tools/app <- tools/lockstep <- tests, and on folders that include
-# each other, one by one or as rooms with all folders inside them. Also keeps Boost.Graph inside
-# topologies, CLI11 inside tools/lockstep, and nlohmann out of headers (those of tests may have it).
+# sim <- topologies <- strategies <- tools/app <- tools/lockstep <- tools/python <- tests, and on folders
+# that include each other, one by one or as rooms with all folders inside them. Also keeps Boost.Graph
+# inside topologies, CLI11 inside tools/lockstep, pybind11 inside tools/python, and nlohmann out of headers
+# (those of tests may have it).
 set -euo pipefail
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
 
@@ -67,6 +68,10 @@ BEGIN {
   if (target ~ /^CLI\// && file !~ /^tools\/lockstep\//) complain("CLI11 stays inside tools/lockstep")
   if (is_ours && file ~ /^tools\/app\// && target ~ /^tools\// && target !~ /^tools\/app\//)
     complain("use cases know nothing of the command line")
+  if (is_ours && file !~ /^(tools\/python|tests)\// && target ~ /^tools\/python\//)
+    complain("nothing below knows of the Python module")
+  if (target ~ /^pybind11\// && file !~ /^tools\/python\//)
+    complain("pybind11 stays inside tools/python")
   if (target ~ /^nlohmann\// && is_header && layer != "tests") complain("JSON stays in .cpp files")
   if (target ~ /^boost\/(graph|property_map)\// && layer != "topologies")
     complain("Boost.Graph stays inside topologies")

@@ -14,7 +14,9 @@ if [[ ! -e build/release/CMakeCache.txt ]]; then
 fi
 {
   cmake --preset release "${options[@]}"
-  cmake --build --preset release --target lockstep
+  python=()
+  if grep -q '^LOCKSTEP_PYTHON:BOOL=ON' build/release/CMakeCache.txt; then python=(lockstep_python); fi
+  cmake --build --preset release --target lockstep "${python[@]}"
 } >&2
 if [[ $# -eq 0 ]]; then set -- "${main_job[@]}"; fi
 exec build/release/lockstep "$@"

@@ -9,12 +9,15 @@ packages=(
   zlib1g-dev libboost-graph-dev libpugixml-dev libprotobuf-dev protobuf-compiler libeigen3-dev
   libsqlite3-dev                                      # stores of the planner
   librsvg2-bin                                        # PDF and PNG figures of the command line
+  pybind11-dev python3-dev                            # Python module
 )
 case "${1:-}" in
   "") ;;
   --tests)
     packages+=(
       doctest-dev libbenchmark-dev                    # tests and benches
+      python3-numpy python3-pandas python3-matplotlib python3-networkx  # what the Python module works with
+      mypy python3-nbclient python3-nbconvert python3-ipykernel  # its types and notebooks
       libsimgrid-dev libvalijson-dev
       slurm-wlm munge parallel                        # job arrays of the planner
       valgrind time gnuplot-nox                       # instruction counts, growth curves

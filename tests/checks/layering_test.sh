@@ -43,6 +43,8 @@ expect_refused strategies/a.cpp '"tools/app/b.hpp"'
 expect_refused tools/app/a.cpp '"tools/lockstep/b.hpp"'
 expect_refused tools/app/a.cpp '<CLI/CLI.hpp>'
 expect_refused topologies/a.hpp '<nlohmann/json.hpp>'
+expect_refused tools/lockstep/a.cpp '"tools/python/b.hpp"'
+expect_refused tools/lockstep/a.cpp '<pybind11/pybind11.h>'
 
 clear_tree
 plant topologies/graph/graph.hpp '<boost/graph/adjacency_list.hpp>'
@@ -54,6 +56,8 @@ plant tools/lockstep/main.cpp '"strategies/b.hpp"'
 plant tools/lockstep/main.cpp '"tools/app/b.hpp"'
 plant tools/app/a.cpp '"strategies/b.hpp"'
 plant tools/app/a.cpp '"tools/app/b.hpp"'
+plant tools/python/a.cpp '"tools/lockstep/b.hpp"'
+plant tools/python/a.hpp '<pybind11/pybind11.h>'
 expect_accepted "each library where it belongs"
 
 plant strategies/a.cpp '"topologies/route.hpp"'

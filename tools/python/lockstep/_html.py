@@ -35,6 +35,8 @@ def text_of(name: str, value: Any) -> str:
 
     >>> text_of("step_time_s", 0.0125), text_of("size_bytes", 65536), text_of("mfu_fraction", 0.5)
     ('12.5 ms', '64 KiB', '50 %')
+    >>> text_of("tokens_per_s", 72934.5)
+    '72,934'
     """
     if value is None:
         return ""
@@ -42,7 +44,7 @@ def text_of(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if not isinstance(value, (int, float)):
         return str(value)
-    unit = name.rpartition("_")[2]
+    unit = "" if name.endswith("_per_s") else name.rpartition("_")[2]
     if unit == "fraction":
         return f"{100 * value:.4g} %"
     for step, suffix in _STEPS.get(unit, ()):

@@ -24,7 +24,7 @@ def _curves(quantity: str, label: str) -> Draw:
 
 def _seconds(values: List[float]) -> Tuple[List[float], str]:
     """Times of bars, in s or ms."""
-    if max(map(abs, values), default=0) >= 1:
+    if max((abs(value) for value in values), default=0.0) >= 1:
         return values, "s"
     return [1e3 * value for value in values], "ms"
 

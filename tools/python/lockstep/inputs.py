@@ -53,6 +53,18 @@ class Document:
             raise RequestError(f"{os.fspath(path)}: expected a JSON object")
         return cls(values)
 
+    @classmethod
+    def shipped(cls: Type[_Self], name: str) -> _Self:
+        """A shipped one by the name of its file.
+
+        >>> Cluster.shipped("dgx-h100")["device"]
+        'h100-sxm5-80gb'
+        """
+        path = os.path.join(_native.config_folder(), f"{cls._kind}s", f"{name}.json")
+        if not os.path.exists(path):
+            raise RequestError(f'no {cls._kind} "{name}"; list_{cls._kind}s() shows all', cls._kind)
+        return cls.from_file(path)
+
     def to_dict(self) -> Dict[str, Any]:
         """Keys and values as in a file, quantities as texts with units."""
         out = units.with_units(_plain(self._values))
