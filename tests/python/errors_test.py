@@ -92,6 +92,13 @@ class Errors(unittest.TestCase):
                 self.assertIn(said, str(caught.exception))
                 self.assertNotIn("--", str(caught.exception))
 
+    def test_what_is_no_result_is_refused(self):
+        with self.assertRaisesRegex(lockstep.RequestError, "prints no result but a text"):
+            lockstep.plan("llama7b-256", emit="slurm", shards=2)
+        jobs = lockstep.run("zero-7b5-3", job="pipeline-1f1b cluster.nodes=1")
+        with self.assertRaisesRegex(lockstep.RequestError, "several jobs has no timeline"):
+            jobs.timeline
+
     def test_unknown_names(self):
         with self.assertRaisesRegex(lockstep.RequestError, 'no scenario named "nope"'):
             lockstep.run("nope")

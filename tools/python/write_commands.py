@@ -42,7 +42,7 @@ FUNCTIONS = (
     Function("validate", "validate", "ValidateResult", ("files",)),
     Function("topology", "topology show", "TopologyResult", ("cluster",)),
     Function("replay", "replay", "ReplayResult", ("trace",)),
-    Function("query", "query", "QueryResult"),
+    Function("query", "query", "QueryResult", ("store", "sql")),
     Function("export_schedule", "schedule export", "str", ("collective",)),
 )
 

@@ -178,7 +178,13 @@ def execute(
     words = _words(command, options, given, memory)
     call = Call(tuple(words), tuple(memory.texts.items()))
     try:
-        return result(call, _native.call(words, call.documents, progress))
+        answer = _native.call(words, call.documents, progress)
+        if not answer.text.startswith("{"):
+            raise RequestError(
+                f"{command}: with these keywords the command prints no result but a text; "
+                "use the command line for it"
+            )
+        return result(call, answer)
     except ConfigError as error:
         error._with_documents(memory.texts)
         raise

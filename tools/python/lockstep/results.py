@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
 
 from lockstep import _native
+from lockstep._errors import RequestError
 from lockstep._results import Record, Result, Value
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ class RunResult(Result):
         """Start and end of every operation, and memory over time, as numpy views of what the
         simulator recorded."""
         timeline = self._answer.timeline
-        assert timeline is not None
+        if timeline is None:
+            raise RequestError("a run of several jobs has no timeline")
         return timeline
 
 

@@ -16,8 +16,8 @@ _QUERY = (
 
 
 def query(
-    store: Optional[Text] = None,
-    sql: Optional[Text] = None,
+    store: Text,
+    sql: Text,
     progress: Optional[OnProgress] = None,
 ) -> QueryResult:
     """Read a store of `lockstep plan` or `sweep` with SQL.
