@@ -24,13 +24,12 @@ struct Seen {
 
   void add(const Json& value) {
     if (value.is_null()) return;
+    const bool beyond = value.is_number_unsigned() && value.get<std::uint64_t>() > kLargest;
     if (value.is_boolean()) {
       boolean = true;
-    } else if (value.is_number_unsigned() && value.get<std::uint64_t>() > kLargest) {
-      real = true;
-    } else if (value.is_number_integer()) {
+    } else if (value.is_number_integer() && !beyond) {
       integer = true;
-    } else if (value.is_number_float()) {
+    } else if (value.is_number()) {
       real = true;
     } else {
       other = true;
@@ -52,8 +51,7 @@ void set_bit(std::vector<std::uint8_t>& bits, std::size_t at) {
 
 class ColumnWriter {
  public:
-  ColumnWriter(std::string name, ColumnType type, std::size_t rows)
-      : valid_((rows + 7) / 8, 0), rows_{rows} {
+  ColumnWriter(std::string name, ColumnType type, std::size_t rows) : valid_((rows + 7) / 8, 0) {
     out_.name = std::move(name);
     out_.type = type;
     switch (type) {
@@ -116,7 +114,6 @@ class ColumnWriter {
 
   Column out_;
   std::vector<std::uint8_t> valid_;
-  std::size_t rows_;
   std::size_t at_ = 0;
 };
 
