@@ -11,8 +11,8 @@ namespace lockstep::maxmin {
 
 /// Links of equal capacity that have been crossed by the same flows with the same weights so far
 /// (the cables of one trunk; a GPU's cable and the next one). One of them represents all in solves,
-/// so that a route of 34 links costs as much as one of four. Classes are only ever split, by the
-/// first flow that distinguishes two links.
+/// so that a route of 34 links costs as much as one of four (one solution: README.md). Classes are
+/// only ever split, by the first flow that distinguishes two links.
 class LinkTwins {
  public:
   /// Capacities in rate steps, by link; links of different capacity are no twins. `looks` false: no

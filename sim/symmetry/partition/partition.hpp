@@ -11,7 +11,7 @@ namespace lockstep::fold {
 /// have equally many pairs of every class; pairs of a class join members of the same two classes
 /// over links of the same classes; links of a class carry equal weight of every class of pairs. By
 /// induction over the instants of a replay, elements of a class do the same at the same time,
-/// because max-min levels depend only on what crosses a link (property 1 in
+/// because max-min levels depend only on what crosses a link (one solution, equal classes:
 /// sim/network/maxmin/README.md).
 struct Partition {
   std::vector<std::uint32_t> member_class;  // numbered by their first members

@@ -18,7 +18,7 @@ struct MaxPlusResult {
 /// Whether no two transfers of the call can limit each other at any time: on every link the rates
 /// without contention sum to at most its capacity, or all its transfers come from (or go to) one
 /// member that has one at a time. Then each has that rate throughout, because at every level x a
-/// link has at least x left for each flow that wants more.
+/// link has at least x left for each flow that wants more (monotony: sim/network/maxmin/README.md).
 [[nodiscard]] bool nobody_limits(const Relations& relations, const Partition& partition,
                                  const Network& network, const Quotient& quotient);
 
