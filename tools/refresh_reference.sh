@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Writes docs/reference from its sources: commands.md from every --help, keys.md from configs/schema,
-# words.md from `lockstep help`; before that, into docs/reference only, the generated parts of
-# configs/schema.
+# words.md from `lockstep help`; before that, into docs/reference only, configs/schema from the readers.
 #   tools/refresh_reference.sh [LOCKSTEP [FOLDER]]
 # FOLDER (default: docs/reference) is where the files go; the test `reference` compares them.
 set -euo pipefail

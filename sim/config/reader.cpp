@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "sim/config/complaint.hpp"
+#include "sim/config/json_schema.hpp"
+#include "sim/config/json_values.hpp"
 
 namespace lockstep {
 
@@ -50,26 +52,32 @@ std::optional<double> as_double(const JsonValue& value) {
 }  // namespace
 
 Rate ValueReader::rate() const {
+  if (describes()) allow(reference_schema("rate"));
   return read_quantity(*this, rate_words(), parse_rate, Rate::bytes_per_second(1));
 }
 
 Duration ValueReader::duration() const {
+  if (describes()) allow(reference_schema("duration"));
   return read_quantity(*this, duration_words(), parse_duration, Duration{});
 }
 
 Bytes ValueReader::bytes() const {
+  if (describes()) allow(reference_schema("bytes"));
   return read_quantity(*this, bytes_words(), parse_bytes, Bytes{});
 }
 
 Bytes ValueReader::positive_bytes() const {
+  if (describes()) allow(reference_schema("size"));
   return read_quantity(*this, positive_bytes_words(), parse_positive_bytes, Bytes{1});
 }
 
 FlopRate ValueReader::flop_rate() const {
+  if (describes()) allow(reference_schema("flop_rate"));
   return read_quantity(*this, flop_rate_words(), parse_flop_rate, FlopRate{1});
 }
 
 std::int64_t ValueReader::integer(std::int64_t min, std::int64_t max) const {
+  if (describes()) allow(integer_schema(min, max));
   if (value_ == nullptr) return min;
   const auto* whole = value_->get_if<std::int64_t>();
   if (whole != nullptr && *whole >= min && *whole <= max) return *whole;
@@ -78,6 +86,7 @@ std::int64_t ValueReader::integer(std::int64_t min, std::int64_t max) const {
 }
 
 double ValueReader::number(double min, double max) const {
+  if (describes()) allow(number_schema(min, max));
   if (value_ == nullptr) return min;
   const auto number = as_double(*value_);
   if (number && *number >= min && *number <= max) return *number;
@@ -94,11 +103,13 @@ const T* ValueReader::expect(std::string_view what) const {
 }
 
 bool ValueReader::boolean() const {
+  if (describes()) allow(boolean_schema());
   const bool* found = expect<bool>("true or false");
   return found != nullptr && *found;
 }
 
 std::string ValueReader::string() const {
+  if (describes()) allow(reference_schema("text"));
   const auto* found = expect<std::string>("a text");
   if (found == nullptr) return {};
   if (found->empty()) note("expected a text that is not empty");
@@ -107,6 +118,7 @@ std::string ValueReader::string() const {
 
 std::optional<std::string> ValueReader::known_name(
     std::string_view noun, const std::vector<std::string_view>& names) const {
+  if (describes()) allow(names_schema(names));
   const auto* found = expect<std::string>(fmt::format("the name of a {} in double quotes", noun));
   if (found == nullptr) return std::nullopt;
   if (std::find(names.begin(), names.end(), *found) != names.end()) return *found;
@@ -135,6 +147,27 @@ const JsonArray* ValueReader::elements_of(std::size_t min_size, std::size_t max_
   return found;
 }
 
+void ValueReader::allow(JsonValue schema) const {
+  if (describes()) description_->add(std::move(schema));
+}
+
+void ValueReader::allow_null() const {
+  if (describes()) description_->add_null();
+}
+
+void ValueReader::refine(std::string_view keyword, std::string_view json) const {
+  if (describes()) description_->refine(keyword, parse_json(json, "").root);
+}
+
+void ValueReader::add_array(const ValueDescription& items, std::size_t min_size,
+                            std::size_t max_size) const {
+  JsonValue schema = array_schema(items.schema(), static_cast<std::int64_t>(min_size));
+  if (max_size != SIZE_MAX)
+    set_member(std::get<JsonObject>(schema.data), "maxItems",
+               json_of(static_cast<std::int64_t>(max_size)));
+  allow(std::move(schema));
+}
+
 void ValueReader::note(std::string message) const {
   if (value_ != nullptr) problems_->note(value_->at, pointer_, std::move(message));
 }
@@ -148,75 +181,95 @@ const JsonValue* ObjectReader::find(std::string_view key) {
   return members_ == nullptr ? nullptr : find_member(*members_, key);
 }
 
-ValueReader ObjectReader::required(std::string_view key) {
-  const JsonValue* found = find(key);
+ValueReader ObjectReader::required(const Key& key) {
+  if (describes()) return described(key, true);
+  const JsonValue* found = find(key.name);
   if (found == nullptr && members_ != nullptr) {
-    self_.note(fmt::format("the key {} is missing", in_quotes(key)));
+    self_.note(fmt::format("the key {} is missing", in_quotes(key.name)));
   }
-  return {found, child_pointer(self_.pointer(), key), self_.problems()};
+  return {found, child_pointer(self_.pointer(), key.name), self_.problems()};
 }
 
-std::optional<ValueReader> ObjectReader::optional(std::string_view key) {
-  const JsonValue* found = find(key);
+std::optional<ValueReader> ObjectReader::optional(const Key& key) {
+  if (describes()) return described(key, false);
+  const JsonValue* found = find(key.name);
   if (found == nullptr) return std::nullopt;
-  return ValueReader{found, child_pointer(self_.pointer(), key), self_.problems()};
+  return ValueReader{found, child_pointer(self_.pointer(), key.name), self_.problems()};
 }
 
-std::optional<Rate> ObjectReader::optional_rate(std::string_view key) {
+ValueReader ObjectReader::described(const Key& key, bool required) {
+  return {nullptr, child_pointer(self_.pointer(), key.name), self_.problems(),
+          &description_->property(key.name, key.help, required)};
+}
+
+void ObjectReader::refine(std::string_view keyword, std::string_view json) {
+  if (describes()) description_->refine(keyword, parse_json(json, "").root);
+}
+
+std::optional<Rate> ObjectReader::optional_rate(const Key& key) {
   const auto found = optional(key);
   return found ? std::optional{found->rate()} : std::nullopt;
 }
 
-std::optional<Duration> ObjectReader::optional_duration(std::string_view key) {
+std::optional<Duration> ObjectReader::optional_duration(const Key& key) {
   const auto found = optional(key);
   return found ? std::optional{found->duration()} : std::nullopt;
 }
 
-std::optional<Bytes> ObjectReader::optional_bytes(std::string_view key) {
+std::optional<Bytes> ObjectReader::optional_bytes(const Key& key) {
   const auto found = optional(key);
   return found ? std::optional{found->bytes()} : std::nullopt;
 }
 
-std::optional<FlopRate> ObjectReader::optional_flop_rate(std::string_view key) {
+std::optional<FlopRate> ObjectReader::optional_flop_rate(const Key& key) {
   const auto found = optional(key);
   return found ? std::optional{found->flop_rate()} : std::nullopt;
 }
 
-std::optional<std::int64_t> ObjectReader::optional_integer(std::string_view key, std::int64_t min,
+std::optional<std::int64_t> ObjectReader::optional_integer(const Key& key, std::int64_t min,
                                                            std::int64_t max) {
   const auto found = optional(key);
   return found ? std::optional{found->integer(min, max)} : std::nullopt;
 }
 
-std::optional<double> ObjectReader::optional_number(std::string_view key, double min, double max) {
+std::optional<double> ObjectReader::optional_number(const Key& key, double min, double max) {
   const auto found = optional(key);
   return found ? std::optional{found->number(min, max)} : std::nullopt;
 }
 
-std::optional<bool> ObjectReader::optional_boolean(std::string_view key) {
+std::optional<bool> ObjectReader::optional_boolean(const Key& key) {
   const auto found = optional(key);
   return found ? std::optional{found->boolean()} : std::nullopt;
 }
 
-std::optional<std::string> ObjectReader::optional_string(std::string_view key) {
+std::optional<std::string> ObjectReader::optional_string(const Key& key) {
   const auto found = optional(key);
   return found ? std::optional{found->string()} : std::nullopt;
 }
 
 std::optional<std::string> ObjectReader::optional_one_of(
-    std::string_view key, std::string_view noun, const std::vector<std::string_view>& names) {
+    const Key& key, std::string_view noun, const std::vector<std::string_view>& names) {
   const auto found = optional(key);
   return found ? std::optional{found->one_of(noun, names)} : std::nullopt;
 }
 
-std::optional<std::string> ObjectReader::kind(std::string_view key, std::string_view noun,
-                                              const std::vector<std::string_view>& names) {
+std::optional<std::string> ObjectReader::kind(const Key& key, std::string_view noun,
+                                              const std::vector<std::string_view>& names,
+                                              std::string_view fallback) {
+  if (describes()) return description_->choose_kind(key.name, key.help, names, fallback);
+  if (!fallback.empty() && !optional(key)) return std::string{fallback};
   auto found = required(key).known_name(noun, names);
   if (!found) every_key_allowed_ = true;
   return found;
 }
 
+std::optional<ValueReader> ObjectReader::decisive(const Key& key) {
+  if (!describes()) return optional(key);
+  return description_->choose(2) == 0 ? std::nullopt : std::optional{required(key)};
+}
+
 void ObjectReader::note(std::string_view key, std::string message) {
+  if (describes()) return;
   const auto found = optional(key);
   if (found) {
     found->note(std::move(message));
@@ -228,6 +281,9 @@ void ObjectReader::note(std::string_view key, std::string message) {
 std::vector<std::pair<std::string, ValueReader>> ObjectReader::all() {
   every_key_allowed_ = true;
   std::vector<std::pair<std::string, ValueReader>> out;
+  if (describes())
+    out.emplace_back(
+        "", ValueReader{nullptr, self_.pointer(), self_.problems(), &description_->others()});
   if (members_ == nullptr) return out;
   for (const JsonMember& member : *members_) {
     out.emplace_back(

@@ -9,12 +9,13 @@
 #include "sim/base/units.hpp"
 #include "sim/config/json.hpp"
 #include "strategies/calibration/cost_data.hpp"
+#include "strategies/calibration/measured_machine.hpp"
 #include "topologies/devices/device_kernels.hpp"
 
 /// Parameters fitted to measurements (configs/calibration/*.json, schema
 /// configs/schema/calibration.schema.json), as `lockstep calibrate` writes them. They override
 /// those of configs/kernels and configs/stacks, and add the costs of collectives beyond their
-/// links.
+/// links. A file has any of these parts, and a measured machine.
 namespace lockstep {
 
 /// Fitted parameters of one software stack.
@@ -30,6 +31,7 @@ struct Calibration {
   std::vector<NcclCost> collectives{};
   std::map<std::string, KernelFigures, std::less<>> kernels{};  // by device
   std::map<std::string, StackFit, std::less<>> stacks{};        // by stack
+  std::optional<MeasuredMachine> machine{};
 };
 
 /// Reads a calibration. `kernels`: folder of the kernel parameters that a device's own may extend.
@@ -41,7 +43,7 @@ struct Calibration {
 [[nodiscard]] Calibration read_calibration(const JsonDocument& document,
                                            const std::filesystem::path& kernels);
 
-/// Reads only the costs of collectives and ignores the rest.
-[[nodiscard]] std::vector<NcclCost> load_collective_costs(const std::filesystem::path& path);
+/// configs/schema/calibration.schema.json.
+[[nodiscard]] JsonValue calibration_schema();
 
 }  // namespace lockstep

@@ -2,8 +2,10 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/config/json_schema.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/calibration/calibration.hpp"
+#include "strategies/calibration/machine_file.hpp"
 
 namespace lockstep {
 
@@ -17,7 +19,7 @@ std::vector<std::string_view> names_of() {
 }
 
 template <class Enum>
-Enum read_word(ObjectReader& in, std::string_view key, std::string_view noun) {
+Enum read_word(ObjectReader& in, const Key& key, std::string_view noun) {
   return parse_nccl_name<Enum>(in.one_of(key, noun, names_of<Enum>())).value();
 }
 
@@ -28,15 +30,16 @@ Collective read_collective(ObjectReader& in) {
 
 NcclCost read_cost(ObjectReader& in) {
   NcclCost out;
-  out.key.version = in.string("nccl");
+  out.key.version = in.string({"nccl", "NCCL version of the tuning: a file of configs/nccl"});
   out.key.architecture = read_word<NcclArchitecture>(in, "architecture", "architecture");
   out.key.collective = read_collective(in);
-  out.key.kind = read_word<NcclCostKind>(in, "algorithm", "algorithm");
+  out.key.kind = read_word<NcclCostKind>(
+      in, {"algorithm", "Protocol; grouped: sends and receives in one group"}, "algorithm");
   out.key.protocol = read_word<NcclProtocol>(in, "protocol", "protocol");
   out.key.several_nodes = in.one_of("nodes", "number of nodes", {"one", "several"}) == "several";
   out.launch = in.duration("launch");
-  out.hop = in.duration("hop", Duration{});
-  out.network_hop = in.duration("network_hop", Duration{});
+  out.hop = in.duration({"hop", "Latency per hop inside a node"}, Duration{});
+  out.network_hop = in.duration({"network_hop", "Latency per hop between nodes"}, Duration{});
   out.wire = in.optional_rate("wire");
   out.own = in.optional_rate("own");
   out.source = in.string("source");
@@ -44,18 +47,24 @@ NcclCost read_cost(ObjectReader& in) {
 }
 
 void read_costs(ObjectReader& in, std::vector<NcclCost>& costs) {
-  in.optional_array("collectives", [&costs](const ValueReader& one) {
-    NcclCost cost = one.object(read_cost);
-    const auto same = [&cost](const NcclCost& other) { return other.key == cost.key; };
-    if (std::any_of(costs.begin(), costs.end(), same))
-      one.note("the costs of this are there already");
-    costs.push_back(std::move(cost));
-  });
+  in.optional_array({"collectives",
+                     "Costs of collectives in addition to their links: launch + hops * hop + "
+                     "network hops * network_hop + bytes sent per rank / wire + own part / own"},
+                    [&costs](const ValueReader& one) {
+                      NcclCost cost = one.object(read_cost);
+                      const auto same = [&cost](const NcclCost& other) {
+                        return other.key == cost.key;
+                      };
+                      if (std::any_of(costs.begin(), costs.end(), same))
+                        one.note("the costs of this are there already");
+                      costs.push_back(std::move(cost));
+                    });
 }
 
 /// A document of its own inside the file.
 void read_kernels(const JsonDocument& document, const std::string& device, const ValueReader& value,
                   const std::filesystem::path& folder, Calibration& out) {
+  if (value.describes()) return value.allow(any_object_schema());
   if (!value.is_object()) return value.refuse("figures of kernels, as in configs/kernels");
   JsonDocument inner = document;
   inner.root = *value.value();
@@ -69,15 +78,16 @@ void read_kernels(const JsonDocument& document, const std::string& device, const
 
 StackFit read_stack(ObjectReader& in) {
   StackFit out;
-  out.host_time = in.optional_duration("host_time");
-  out.slowdown_while_communicating =
-      in.optional_number("slowdown_while_communicating", 1, kMostSlowdown);
+  out.host_time = in.optional_duration({"host_time", "Of the host, per kernel that it issues"});
+  out.slowdown_while_communicating = in.optional_number(
+      {"slowdown_while_communicating", "Slowdown of computation during communication"}, 1,
+      kMostSlowdown);
   (void)in.string("source");
   return out;
 }
 
 template <class Each>
-void for_members(ObjectReader& in, std::string_view key, Each each) {
+void for_members(ObjectReader& in, const Key& key, Each each) {
   const auto found = in.optional(key);
   if (!found) return;
   found->object([&each](ObjectReader& members) {
@@ -85,36 +95,47 @@ void for_members(ObjectReader& in, std::string_view key, Each each) {
   });
 }
 
+Calibration read_calibration_file(ObjectReader& in, const JsonDocument& document,
+                                  const std::filesystem::path& kernels) {
+  Calibration out;
+  if (in.decisive(kMachineKey)) {
+    out.machine = read_machine(in);
+    out.name = out.machine->name;
+    out.summary = in.string("summary", "");
+  } else {
+    out.name = in.string("name");
+    out.summary = in.string("summary");
+  }
+  read_costs(in, out.collectives);
+  for_members(
+      in, {"kernels", "Kernel efficiencies by device, as in configs/schema/kernels.schema.json"},
+      [&](const std::string& device, const ValueReader& value) {
+        read_kernels(document, device, value, kernels, out);
+      });
+  for_members(in, {"stacks", "Parameters by software stack"},
+              [&](const std::string& stack, const ValueReader& value) {
+                out.stacks[stack] = value.object(read_stack);
+              });
+  return out;
+}
+
 }  // namespace
 
 Calibration read_calibration(const JsonDocument& document, const std::filesystem::path& kernels) {
-  return read_document(document, [&](ObjectReader& in) {
-    Calibration out;
-    out.name = in.string("name");
-    out.summary = in.string("summary");
-    read_costs(in, out.collectives);
-    for_members(in, "kernels", [&](const std::string& device, const ValueReader& value) {
-      read_kernels(document, device, value, kernels, out);
-    });
-    for_members(in, "stacks", [&](const std::string& stack, const ValueReader& value) {
-      out.stacks[stack] = value.object(read_stack);
-    });
-    return out;
-  });
+  refuse_earlier_machine(document);
+  return read_document(
+      document, [&](ObjectReader& in) { return read_calibration_file(in, document, kernels); });
+}
+
+JsonValue calibration_schema() {
+  return schema_of("calibration",
+                   "Parameters fitted to measurements, as written by `lockstep calibrate`.",
+                   [](ObjectReader& in) { return read_calibration_file(in, {}, {}); });
 }
 
 Calibration load_calibration(const std::filesystem::path& path,
                              const std::filesystem::path& kernels) {
   return read_calibration(read_json(path), kernels);
-}
-
-std::vector<NcclCost> load_collective_costs(const std::filesystem::path& path) {
-  return read_config(path, [](ObjectReader& in) {
-    std::vector<NcclCost> out;
-    for (const char* other : {"name", "summary", "kernels", "stacks"}) in.ignore(other);
-    read_costs(in, out);
-    return out;
-  });
 }
 
 }  // namespace lockstep

@@ -4,6 +4,8 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/config/extends.hpp"
+#include "sim/config/json_values.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/calibration/calibration.hpp"
 #include "topologies/devices/device.hpp"
@@ -21,20 +23,20 @@ std::vector<std::string_view> names_of() {
 }
 
 template <class Enum>
-Enum read_name(ObjectReader& in, std::string_view key, std::string_view noun) {
+Enum read_name(ObjectReader& in, const Key& key, std::string_view noun) {
   return parse_nccl_name<Enum>(in.one_of(key, noun, names_of<Enum>())).value();
 }
 
-NcclArchitecture read_architecture(ObjectReader& in, std::string_view key) {
+NcclArchitecture read_architecture(ObjectReader& in, const Key& key) {
   return read_name<NcclArchitecture>(in, key, "architecture");
 }
 
-double read_factor(ObjectReader& in, std::string_view key) {
+double read_factor(ObjectReader& in, const Key& key) {
   return in.number(key, 0.001, kLargestFactor);
 }
 
 /// [7, 9] as 7/9.
-double read_ratio(ObjectReader& in, std::string_view key) {
+double read_ratio(ObjectReader& in, const Key& key) {
   std::vector<std::int64_t> parts;
   in.array(
       key, [&](const ValueReader& part) { parts.push_back(part.integer(1, kMostCount)); }, 2, 2);
@@ -42,7 +44,7 @@ double read_ratio(ObjectReader& in, std::string_view key) {
   return static_cast<double>(parts[0]) / static_cast<double>(parts[1]);
 }
 
-NcclCapRow read_caps_row(ObjectReader& in, std::string_view key) {
+NcclCapRow read_caps_row(ObjectReader& in, const Key& key) {
   return in.object(key, [](ObjectReader& row) {
     NcclCapRow caps;
     for (const NcclSpan span : nccl_values<NcclSpan>()) {
@@ -53,7 +55,7 @@ NcclCapRow read_caps_row(ObjectReader& in, std::string_view key) {
 }
 
 /// Limits that nothing may lack.
-NcclCapRow read_full_caps_row(ObjectReader& in, std::string_view key) {
+NcclCapRow read_full_caps_row(ObjectReader& in, const Key& key) {
   return in.object(key, [](ObjectReader& row) {
     NcclCapRow caps;
     for (const NcclSpan span : nccl_values<NcclSpan>()) caps[span] = row.rate(nccl_name(span));
@@ -61,7 +63,7 @@ NcclCapRow read_full_caps_row(ObjectReader& in, std::string_view key) {
   });
 }
 
-std::vector<Rate> read_speeds(ObjectReader& in, std::string_view key) {
+std::vector<Rate> read_speeds(ObjectReader& in, const Key& key) {
   std::vector<Rate> speeds;
   in.array(
       key,
@@ -91,38 +93,59 @@ class TuningReader {
 
  private:
   void read_times(ObjectReader& in) {
-    block(in, "base_latency", [this](auto& b) { rows(b, tuning_.base_latency); });
-    block(in, "hop_latency", [this](auto& b) { hops(b); });
-    block(in, "net_overhead", [this](auto& b) { net_overhead(b); });
+    block(in, {"base_latency", "Base latency by algorithm and protocol"},
+          [this](auto& b) { rows(b, tuning_.base_latency); });
+    block(in, {"hop_latency", "Latency of a hop by kind of link"}, [this](auto& b) { hops(b); });
+    block(in, {"net_overhead", "Of the CPU per step of a ring between nodes"},
+          [this](auto& b) { net_overhead(b); });
     block(in, "latency_terms", [this](auto& b) { latency_terms(b); });
-    block(in, "ring_plateau", [this](auto& b) { ring_plateau(b); });
+    block(in,
+          {"ring_plateau", "Factor on the latency of a ring all-reduce with Simple between nodes"},
+          [this](auto& b) { ring_plateau(b); });
   }
 
   void read_rates(ObjectReader& in) {
-    block(in, "bandwidth_caps", [this](auto& b) { caps(b); });
-    block(in, "ll_total_on_several_nodes", [this](auto& b) { ll_total_rows(b); });
-    block(in, "bandwidth_factors", [this](auto& b) { bandwidth_factors(b); });
-    block(in, "tree_correction", [this](auto& b) { tree_correction(b); });
+    block(in, {"bandwidth_caps", "Maximum bandwidth of an architecture, total or per channel"},
+          [this](auto& b) { caps(b); });
+    block(in,
+          {"ll_total_on_several_nodes",
+           "Architecture whose ll_total applies on several nodes, by CPU vendor"},
+          [this](auto& b) { ll_total_rows(b); });
+    block(in, {"bandwidth_factors", "Efficiency of an algorithm on the bandwidth of its channels"},
+          [this](auto& b) { bandwidth_factors(b); });
+    block(in, {"tree_correction", "Factors on a tree all-reduce's bandwidth by size"},
+          [this](auto& b) { tree_correction(b); });
   }
 
   void read_choices(ObjectReader& in) {
-    block(in, "algorithms", [this](auto& b) { algorithms(b); });
-    block(in, "threads", [this](auto& b) { threads(b); });
-    block(in, "search", [this](auto& b) { ladders(b); });
+    block(in, {"algorithms", "Features of this version"}, [this](auto& b) { algorithms(b); });
+    block(in,
+          {"threads", "Threads per channel and the bytes per thread from which a channel is used"},
+          [this](auto& b) { threads(b); });
+    block(in, {"search", "Channel speeds tried by the search"}, [this](auto& b) { ladders(b); });
     block(in, "channels", [this](auto& b) { channels(b); });
     block(in, "enabled_by_default", [this](auto& b) { rules(b); });
-    block(in, "chunks", [this](auto& b) { chunks(b); });
-    block(in, "recognition", [this](auto& b) { recognition(b); });
+    block(in, {"chunks", "Data per pipeline chunk"}, [this](auto& b) { chunks(b); });
+    block(in,
+          {"recognition",
+           "How devices (prefixes of their ids) and CPUs (usable bandwidth between sockets) are "
+           "recognized"},
+          [this](auto& b) { recognition(b); });
   }
 
   /// A block with its source. Required, unless another file has it.
   template <class Read>
-  void block(ObjectReader& in, std::string_view key, Read read) {
-    if (extends_ && !in.optional(key)) return;
-    in.object(key, [&](ObjectReader& one) {
+  void block(ObjectReader& in, const Key& key, Read read) {
+    part(in, key, [&](ObjectReader& one) {
       (void)one.string("source");
       read(one);
     });
+  }
+
+  template <class Read>
+  void part(ObjectReader& in, const Key& key, Read read) {
+    if (!extends_) return in.object(key, read);
+    if (const auto found = in.optional(key)) found->object(read);
   }
 
   void algorithms(ObjectReader& in) {
@@ -138,27 +161,24 @@ class TuningReader {
 
   void rows(ObjectReader& in, NcclTable<NcclAlgorithm, NcclLatencyRow>& table) {
     for (const NcclAlgorithm algorithm : nccl_values<NcclAlgorithm>()) {
-      if (extends_ && !in.optional(nccl_name(algorithm))) continue;
-      table[algorithm] = row(in, algorithm);
+      part(in, nccl_name(algorithm),
+           [&](ObjectReader& one) { table[algorithm] = row(one, algorithm); });
     }
   }
 
   static NcclLatencyRow row(ObjectReader& in, NcclAlgorithm algorithm) {
-    return in.object(nccl_name(algorithm), [algorithm](ObjectReader& one) {
-      NcclLatencyRow times;
-      for (const NcclProtocol protocol : nccl_values<NcclProtocol>()) {
-        if (is_simple_only(algorithm) && protocol != NcclProtocol::simple) continue;
-        times[protocol] = one.duration(nccl_name(protocol));
-      }
-      return times;
-    });
+    NcclLatencyRow times;
+    for (const NcclProtocol protocol : nccl_values<NcclProtocol>()) {
+      if (is_simple_only(algorithm) && protocol != NcclProtocol::simple) continue;
+      times[protocol] = in.duration(nccl_name(protocol));
+    }
+    return times;
   }
 
   void hops(ObjectReader& in) {
     for (const NcclHop hop : nccl_values<NcclHop>()) {
-      if (extends_ && !in.optional(nccl_name(hop))) continue;
-      in.object(nccl_name(hop),
-                [this, hop](ObjectReader& table) { rows(table, tuning_.hop_latency[hop]); });
+      part(in, nccl_name(hop),
+           [this, hop](ObjectReader& table) { rows(table, tuning_.hop_latency[hop]); });
     }
   }
 
@@ -175,7 +195,7 @@ class TuningReader {
   }
 
   void ring_plateau(ObjectReader& in) {
-    tuning_.ring_plateau.from = in.bytes("from_per_channel_and_rank");
+    tuning_.ring_plateau.from = in.bytes({"from_per_channel_and_rank", "Such as \"64 B\""});
     in.object("factor", [this](ObjectReader& factors) {
       for (const NcclArchitecture architecture : nccl_values<NcclArchitecture>()) {
         tuning_.ring_plateau.factor[architecture] = read_factor(factors, nccl_name(architecture));
@@ -191,10 +211,13 @@ class TuningReader {
   }
 
   static NcclCaps caps_of(ObjectReader& in) {
-    return {
-        read_full_caps_row(in, "ll_total"),           read_full_caps_row(in, "ring_ll128_channel"),
-        read_full_caps_row(in, "tree_ll128_channel"), read_full_caps_row(in, "tree_channel"),
-        read_caps_row(in, "nvls_tree_channel"),       in.number("nvls_efficiency", 0, 1)};
+    return {read_full_caps_row(in, {"ll_total", "Values by number of nodes"}),
+            read_full_caps_row(in, {"ring_ll128_channel", "Values by number of nodes"}),
+            read_full_caps_row(in, {"tree_ll128_channel", "Values by number of nodes"}),
+            read_full_caps_row(in, {"tree_channel", "Values by number of nodes"}),
+            read_caps_row(in, {"nvls_tree_channel",
+                               "Values by number of nodes; an omitted column: unsupported"}),
+            in.number("nvls_efficiency", 0, 1)};
   }
 
   void ll_total_rows(ObjectReader& in) {
@@ -209,8 +232,8 @@ class TuningReader {
     factors.ring_ll128 = read_factor(in, "ring_ll128");
     factors.tree = read_factor(in, "tree");
     factors.tree_ll_divisor = read_factor(in, "tree_ll_divisor");
-    factors.tree_ll128_one_node = read_ratio(in, "tree_ll128_one_node");
-    factors.tree_ll128 = read_ratio(in, "tree_ll128");
+    factors.tree_ll128_one_node = read_ratio(in, {"tree_ll128_one_node", "[7, 9] is 7/9"});
+    factors.tree_ll128 = read_ratio(in, {"tree_ll128", "[7, 9] is 7/9"});
     factors.plain_tree = read_factor(in, "plain_tree");
     factors.pat = read_factor(in, "pat");
     factors.collnet_direct = read_factor(in, "collnet_direct");
@@ -224,7 +247,7 @@ class TuningReader {
       auto& factors = tuning_.tree_correction.factors[protocol];
       factors.clear();
       in.array(
-          nccl_name(protocol),
+          {nccl_name(protocol), "Values by power of two of the size"},
           [&](const ValueReader& value) { factors.push_back(value.number(0.001, kLargestFactor)); },
           1, kMostSizes);
     }
@@ -247,7 +270,8 @@ class TuningReader {
   void ladders(ObjectReader& in) {
     for (const NcclArchitecture architecture : nccl_values<NcclArchitecture>()) {
       tuning_.ladders[architecture] = in.object(nccl_name(architecture), [](ObjectReader& one) {
-        return NcclLadder{read_speeds(one, "intra"), read_speeds(one, "inter"),
+        return NcclLadder{read_speeds(one, {"intra", "Values in descending order"}),
+                          read_speeds(one, {"inter", "Values in descending order"}),
                           one.rate("split_from")};
       });
     }
@@ -265,7 +289,8 @@ class TuningReader {
 
   void rules(ObjectReader& in) {
     NcclRules& rules = tuning_.rules;
-    rules.ll128_intra = read_name<NcclPath>(in, "ll128_intra", "path");
+    rules.ll128_intra =
+        read_name<NcclPath>(in, {"ll128_intra", "Path types, nearest first"}, "path");
     in.object("ll128_inter", [&rules](ObjectReader& inter) {
       for (const NcclArchitecture architecture : nccl_values<NcclArchitecture>()) {
         rules.ll128_inter[architecture] =
@@ -285,7 +310,7 @@ class TuningReader {
       }
     });
     chunks.pipeline_steps = in.integer("pipeline_steps", 1, kMostCount);
-    chunks.send_recv_ll_up_to = in.bytes("send_recv_ll_up_to");
+    chunks.send_recv_ll_up_to = in.bytes({"send_recv_ll_up_to", "Such as \"64 B\""});
     chunks.tree_ll128.clear();
     in.array("tree_ll128", [&chunks](const ValueReader& value) {
       chunks.tree_ll128.push_back(value.object([](ObjectReader& one) {
@@ -318,43 +343,26 @@ class TuningReader {
   bool extends_;
 };
 
-NcclTuning read_over(const JsonDocument& document, std::string id,
-                     const std::filesystem::path& folder, bool may_extend);
-
-/// The file that this one extends; it must be whole itself.
-NcclTuning extended(ObjectReader& in, std::string_view name, const std::filesystem::path& folder) {
-  if (name.empty()) return {};
-  const std::filesystem::path path = folder / (std::string{name} + ".json");
-  try {
-    return read_over(read_json(path), std::string{name}, folder, false);
-  } catch (const ConfigError& error) {
-    in.note("extends", "the file it extends cannot be used: " + path.string());
-    in.self().problems().add(error);
-  }
-  return {};
-}
-
-NcclTuning read_over(const JsonDocument& document, std::string id,
-                     const std::filesystem::path& folder, bool may_extend) {
-  return read_document(document, [&](ObjectReader& in) {
-    NcclTuning tuning;
-    const auto name = in.optional_string("extends");
-    if (name && !may_extend) {
-      in.note("extends", "a file that another one extends must be whole itself");
-    } else if (name) {
-      tuning = extended(in, *name, folder);
-    }
-    tuning.id = std::move(id);
-    TuningReader{tuning, name.has_value()}.read(in);
-    return tuning;
-  });
+NcclTuning read_tuning(ObjectReader& in, const std::filesystem::path& folder) {
+  return read_extending<NcclTuning>(in, folder,
+                                    [](ObjectReader& of, NcclTuning& out, bool extends) {
+                                      TuningReader{out, extends}.read(of);
+                                    });
 }
 
 }  // namespace
 
 NcclTuning read_nccl_tuning(const JsonDocument& document, std::string id,
                             const std::filesystem::path& folder) {
-  return read_over(document, std::move(id), folder, true);
+  NcclTuning out =
+      read_document(document, [&folder](ObjectReader& in) { return read_tuning(in, folder); });
+  out.id = std::move(id);
+  return out;
+}
+
+JsonValue nccl_tuning_schema() {
+  return schema_of("NCCL tuning", "Tuning model of one NCCL version. Every block names its source.",
+                   [](ObjectReader& in) { return read_tuning(in, {}); });
 }
 
 NcclTuning load_nccl_tuning(const std::filesystem::path& path, std::vector<NcclCost> costs) {
@@ -364,7 +372,8 @@ NcclTuning load_nccl_tuning(const std::filesystem::path& path, std::vector<NcclC
       path.parent_path().parent_path() / "calibration" / "collectives.json";
   std::error_code ignored;
   if (!std::filesystem::exists(shipped, ignored)) return out;
-  const std::vector<NcclCost> others = load_collective_costs(shipped);
+  const std::vector<NcclCost> others =
+      load_calibration(shipped, path.parent_path().parent_path() / "kernels").collectives;
   out.costs.insert(out.costs.end(), others.begin(), others.end());
   return out;
 }

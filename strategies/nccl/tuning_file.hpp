@@ -20,6 +20,9 @@ namespace lockstep {
 [[nodiscard]] NcclTuning read_nccl_tuning(const JsonDocument& document, std::string id,
                                           const std::filesystem::path& folder);
 
+/// configs/schema/nccl-tuning.schema.json.
+[[nodiscard]] JsonValue nccl_tuning_schema();
+
 /// Ids of the tunings in a folder (names of its .json files), sorted. Throws ConfigError if the
 /// folder cannot be read.
 [[nodiscard]] std::vector<std::string> nccl_tuning_ids(const std::filesystem::path& folder);

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "sim/config/complaint.hpp"
-#include "sim/config/json_schema.hpp"
 #include "sim/config/json_values.hpp"
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/layout/scenario_names.hpp"
@@ -26,7 +25,7 @@ constexpr double kMostRatio = 1e6;
 template <class T>
 ParallelField count(std::string_view key, T Config::*member, std::int64_t min, std::int64_t max,
                     std::string_view help) {
-  return {key, help, integer_schema(min, max),
+  return {key, help,
           [=](const ValueReader& in, Config& out) {
             out.*member = static_cast<T>(in.integer(min, max));
           },
@@ -35,14 +34,12 @@ ParallelField count(std::string_view key, T Config::*member, std::int64_t min, s
 
 ParallelField number(std::string_view key, double Config::*member, double min, double max,
                      std::string_view help) {
-  return {key, help, number_schema(min, max),
-          [=](const ValueReader& in, Config& out) { out.*member = in.number(min, max); },
+  return {key, help, [=](const ValueReader& in, Config& out) { out.*member = in.number(min, max); },
           [=](const Config& of) { return json_of(of.*member); }};
 }
 
 ParallelField flag(std::string_view key, bool Config::*member, std::string_view help) {
-  return {key, help, boolean_schema(),
-          [=](const ValueReader& in, Config& out) { out.*member = in.boolean(); },
+  return {key, help, [=](const ValueReader& in, Config& out) { out.*member = in.boolean(); },
           [=](const Config& of) { return json_of(of.*member); }};
 }
 
@@ -50,7 +47,7 @@ ParallelField flag(std::string_view key, bool Config::*member, std::string_view 
 template <class T>
 ParallelField choice(std::string_view key, T Config::*member, std::string_view noun,
                      const Names<T>& names, std::string_view help) {
-  return {key, help, names_schema(keys_of(names)),
+  return {key, help,
           [=](const ValueReader& in, Config& out) {
             out.*member = named(names, in.one_of(noun, keys_of(names))).value_or(out.*member);
           },
@@ -67,12 +64,7 @@ JsonValue json_array(const Range& range, Each each) {
 /// Which axis varies fastest: each of tp, cp, dp and pp once.
 ParallelField order_field() {
   static const std::vector<std::string_view> axes{"tp", "cp", "dp", "pp"};
-  JsonValue schema = array_schema(names_schema(axes), 4);
-  auto& members = std::get<JsonObject>(schema.data);
-  set_member(members, "maxItems", json_of(4));
-  set_member(members, "uniqueItems", json_of(true));
   return {"order", "Axes of the device mesh, fastest-varying first (default: tp, cp, dp, pp)",
-          std::move(schema),
           [](const ValueReader& given, Config& out) {
             std::vector<std::string> order;
             given.array([&order](const ValueReader& axis) {
@@ -82,6 +74,8 @@ ParallelField order_field() {
               }
               order.push_back(name);
             });
+            for (const char* keyword : {"minItems", "maxItems"}) given.refine(keyword, "4");
+            given.refine("uniqueItems", "true");
             if (!given.is_array()) return;
             if (order.size() == 4) {
               out.order = order;
@@ -98,10 +92,9 @@ ParallelField overlap_field() {
   return {"overlap",
           "Communication that may overlap with computation (default: what the software stack "
           "overlaps in this layout)",
-          array_schema(names_schema(keys_of(overlap_names()))),
           [](const ValueReader& given, Config& out) {
             given.array([&out](const ValueReader& value) {
-              const auto* text = value.value()->get_if<std::string>();
+              const auto* text = value.describes() ? nullptr : value.value()->get_if<std::string>();
               if (text != nullptr && *text == "dp") {
                 value.note(
                     "\"dp\" is two kinds of traffic: write \"dp_gradients\", \"dp_parameters\" "
@@ -124,7 +117,6 @@ ParallelField overlap_field() {
 
 ParallelField stages_field() {
   return {"stages", "Layers of each model chunk, in order (default: equal)",
-          array_schema(integer_schema(0, kMostOfStage)),
           [](const ValueReader& given, Config& out) {
             given.array([&out](const ValueReader& layers) {
               out.stages.push_back(static_cast<int>(layers.integer(0, kMostOfStage)));
@@ -137,14 +129,10 @@ ParallelField stages_field() {
 
 /// May be null without context parallelism.
 ParallelField context_kind_field() {
-  JsonValue schema = names_schema(keys_of(context_names()));
-  auto& names = std::get<JsonArray>(std::get<JsonObject>(schema.data).front().value.data);
-  names.push_back({{}, nullptr});
   return {"cp_kind",
           "Context parallelism: ring attention, Ulysses all-to-all, or both (default: ring)",
-          std::move(schema),
           [](const ValueReader& given, Config& out) {
-            if (given.value()->get_if<std::nullptr_t>() != nullptr) {
+            if (!given.describes() && given.value()->get_if<std::nullptr_t>() != nullptr) {
               if (out.cp > 1)
                 given.note(R"(expected "ring", "ulysses" or "2d" where cp is above 1)");
               return;
@@ -152,12 +140,13 @@ ParallelField context_kind_field() {
             const std::string name =
                 given.one_of("kind of context parallelism", keys_of(context_names()));
             out.cp_kind = named(context_names(), name).value_or(ContextKind::ring);
+            given.allow_null();
           },
           [](const Config& of) { return json_of(name_of(context_names(), of.cp_kind)); }};
 }
 
 ParallelField bucket_field() {
-  return {"bucket", "Size of a gradient bucket, such as \"25 MB\" (default: 25 MB)", size_schema(),
+  return {"bucket", "Size of a gradient bucket, such as \"25 MB\" (default: 25 MB)",
           [](const ValueReader& given, Config& out) { out.bucket = given.positive_bytes(); },
           [](const Config& of) { return json_of(fmt::format("{} B", of.bucket.count())); }};
 }
@@ -167,7 +156,6 @@ ParallelField skew_field() {
       "expert_skew",
       "Load of the busiest expert over the mean, bounded by the capacity (default: balanced, "
       "or full capacity)",
-      number_schema(1, kMostRatio),
       [](const ValueReader& given, Config& out) { out.expert_skew = given.number(1, kMostRatio); },
       [](const Config& of) -> std::optional<JsonValue> {
         if (!of.expert_skew) return std::nullopt;
@@ -180,7 +168,7 @@ Dtype stored_precision(Dtype precision) {
 }
 
 template <class T>
-T state_choice(ObjectReader& in, std::string_view key, std::string_view noun, const Names<T>& names,
+T state_choice(ObjectReader& in, const Key& key, std::string_view noun, const Names<T>& names,
                T fallback) {
   const auto name = in.optional_one_of(key, noun, keys_of(names));
   return name ? named(names, *name).value_or(fallback) : fallback;
@@ -189,44 +177,28 @@ T state_choice(ObjectReader& in, std::string_view key, std::string_view noun, co
 StateConfig read_state(ObjectReader& in, Dtype precision) {
   StateConfig state;
   const Names<Dtype>& precisions = precision_names();
-  state.weights = state_choice(in, "weights", "precision", precisions, stored_precision(precision));
-  state.gradients =
-      state_choice(in, "gradients", "precision", precisions, stored_precision(state.weights));
-  state.master = in.boolean("master", state.weights != Dtype::fp32);
+  state.weights = state_choice(
+      in,
+      {"weights",
+       "Precision of the weights (default: that of matrix multiplications, bf16 for fp8)"},
+      "precision", precisions, stored_precision(precision));
+  state.gradients = state_choice(
+      in, {"gradients", "Precision of the gradients (default: that of the weights, bf16 for fp8)"},
+      "precision", precisions, stored_precision(state.weights));
+  state.master = in.boolean(
+      {"master", "Keep an fp32 master copy of weights that are not fp32 (default: true)"},
+      state.weights != Dtype::fp32);
   if (state.master && state.weights == Dtype::fp32) {
     in.note("master", "weights in fp32 are their own master copy: say false");
   }
-  state.optimizer = state_choice(in, "optimizer", "optimizer", optimizer_names(), state.optimizer);
-  state.moments = state_choice(in, "moments", "precision", precisions, state.moments);
-  state.offload = in.boolean("offload", state.offload);
+  state.optimizer = state_choice(in, {"optimizer", "Optimizer (default: adam)"}, "optimizer",
+                                 optimizer_names(), state.optimizer);
+  state.moments =
+      state_choice(in, {"moments", "Precision of the optimizer moments (default: fp32)"},
+                   "precision", precisions, state.moments);
+  state.offload = in.boolean(
+      {"offload", "Keep optimizer states and update on the host (default: false)"}, state.offload);
   return state;
-}
-
-JsonValue state_schema() {
-  const JsonValue precision = names_schema(keys_of(precision_names()));
-  return object_schema(
-      {{"weights",
-        described(precision,
-                  "Precision of the weights (default: that of matrix multiplications, "
-                  "bf16 for fp8)"),
-        false},
-       {"gradients",
-        described(precision,
-                  "Precision of the gradients (default: that of the weights, bf16 for "
-                  "fp8)"),
-        false},
-       {"master",
-        described(boolean_schema(),
-                  "Keep an fp32 master copy of weights that are not fp32 (default: true)"),
-        false},
-       {"optimizer",
-        described(names_schema(keys_of(optimizer_names())), "Optimizer (default: adam)"), false},
-       {"moments", described(precision, "Precision of the optimizer moments (default: fp32)"),
-        false},
-       {"offload",
-        described(boolean_schema(),
-                  "Keep optimizer states and update on the host (default: false)"),
-        false}});
 }
 
 JsonValue state_json(const StateConfig& state) {
@@ -240,7 +212,7 @@ JsonValue state_json(const StateConfig& state) {
 
 ParallelField state_field() {
   return ParallelField{
-      "state", "Model states per parameter (default: 2 + 2 + 12 bytes)", state_schema(),
+      "state", "Model states per parameter (default: 2 + 2 + 12 bytes)",
       [](const ValueReader& given, Config& out) {
         out.state = given.object([&](ObjectReader& in) { return read_state(in, out.precision); });
       },
@@ -269,11 +241,7 @@ std::string complain_of_algorithm(const std::string& spec) {
 constexpr std::array<std::string_view, 6> kGroups{"tp", "cp", "ep", "dp", "hsdp", "embedding"};
 
 ParallelField algorithms_field() {
-  std::vector<SchemaProperty> groups;
-  for (const std::string_view group : kGroups)
-    groups.push_back({std::string{group}, reference_schema("text"), false});
   return {"algorithms", "Collective algorithm by group (default: NCCL's choice)",
-          object_schema(groups),
           [](const ValueReader& given, Config& out) {
             given.object([&out](ObjectReader& in) {
               for (const std::string_view group : kGroups) {
@@ -417,13 +385,6 @@ const std::vector<ParallelField>& parallel_fields() {
       skew_field(),
   };
   return rows;
-}
-
-void write_parallel_schema(JsonValue& schema) {
-  std::vector<SchemaProperty> properties;
-  for (const ParallelField& field : parallel_fields())
-    properties.push_back({std::string{field.key}, described(field.schema, field.help), false});
-  replace_at(schema, {"definitions", "parallel"}, object_schema(properties));
 }
 
 }  // namespace lockstep

@@ -21,8 +21,7 @@ struct ParallelField {
 
   std::string_view key;
   std::string_view help;  // ends with the default
-  JsonValue schema;
-  /// Reads a value that is given.
+  /// Reads a value that is given, or describes what it may be.
   std::function<void(const ValueReader&, ParallelConfig&)> read;
   /// Empty if the key is left out of resolved scenarios.
   std::function<std::optional<JsonValue>(const ParallelConfig&)> write;
@@ -51,9 +50,5 @@ struct ParallelField {
 /// In the order of resolved scenarios. Dependent defaults use keys of any row, but only dependent
 /// defaults of rows above.
 [[nodiscard]] const std::vector<ParallelField>& parallel_fields();
-
-/// Writes the `parallel` part of configs/schema/scenario.schema.json, whose other parts are left as
-/// they are.
-void write_parallel_schema(JsonValue& schema);
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/config/json_schema.hpp"
 #include "sim/config/json_values.hpp"
 #include "strategies/scenario/scenario_checks.hpp"
 #include "strategies/scenario/scenario_cluster.hpp"
@@ -100,9 +101,13 @@ std::optional<double> count_of(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<double> read_count(ObjectReader& in, std::string_view key) {
+std::optional<double> read_count(ObjectReader& in, const Key& key) {
   const auto at = in.optional(key);
   if (!at) return std::nullopt;
+  if (at->describes()) {
+    at->allow(text_schema(R"(^(?=[0.]*[1-9])(0|[1-9][0-9]{0,5})(\.[0-9]{1,3})?[KMBGT]$)"));
+    return at->number(1, kMostSamples);
+  }
   const auto* text = at->value()->get_if<std::string>();
   if (text == nullptr) return at->number(1, kMostSamples);
   const auto count = count_of(*text);
@@ -113,8 +118,10 @@ std::optional<double> read_count(ObjectReader& in, std::string_view key) {
 
 /// Tokens of a transformer, else samples.
 void read_budget(ObjectReader& in, Parts& parts) {
-  const auto tokens = read_count(in, "tokens");
-  const auto samples = read_count(in, "samples");
+  const auto tokens =
+      read_count(in, {"tokens", "Training tokens of a transformer, used to report days"});
+  const auto samples =
+      read_count(in, {"samples", "Training samples of other models, used to report days"});
   if (tokens && samples) in.note("samples", "\"tokens\" is there already: one of both");
   if (parts.model) {
     const bool transformer = parts.model->transformer() != nullptr;
@@ -125,7 +132,10 @@ void read_budget(ObjectReader& in, Parts& parts) {
 }
 
 void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) {
-  const auto at = in.optional("stack");
+  const auto at =
+      in.optional({"stack",
+                   "Software stack of configs/stacks (default: a validated one, by device, "
+                   "precision and ZeRO stage; see configs/scenarios/README.md)"});
   if (!at) return;
   parts.stack = at->string();
   if (!at->is_string()) return;
@@ -211,13 +221,15 @@ void take_overlap(Parts& parts) {
 }
 
 void read_variants(ObjectReader& in, Parts& parts) {
-  const auto at = in.optional("variants");
+  const auto at =
+      in.optional({"variants", "Variants of the scenario, each with some values overridden"});
   if (!at) return;
   at->array([&](const ValueReader& each) {
     each.object([&](ObjectReader& variant) {
       ScenarioVariant out{variant.string("name"), {}};
       variant.array(
-          "set", [&](const ValueReader& one) { out.overrides.push_back(one.string()); }, 1);
+          {"set", "Overrides in the form of --set, e.g. parallel.tp=4"},
+          [&](const ValueReader& one) { out.overrides.push_back(one.string()); }, 1);
       parts.variants.push_back(std::move(out));
     });
   });
@@ -239,7 +251,10 @@ auto read_whole(ObjectReader& in, const JsonValue* value, std::string pointer, R
 
 void read_cluster_of(ObjectReader& in, const std::optional<ValueReader>& parallel,
                      const ScenarioFolders& folders, Parts& parts) {
-  const ValueReader at = in.required("cluster");
+  const ValueReader at = in.required(
+      {"cluster",
+       "Name or path of a cluster file, with values that override its own, or a few parameters"});
+  if (at.describes()) describe_scenario_cluster(at);
   if (at.value() == nullptr) return;
   const int servers = servers_of(parallel ? &*parallel : nullptr);
   auto cluster = read_whole(in, at.value(), at.pointer(), [&](const ValueReader& value) {
@@ -249,7 +264,9 @@ void read_cluster_of(ObjectReader& in, const std::optional<ValueReader>& paralle
 }
 
 void read_model_of(ObjectReader& in, const ScenarioFolders& folders, Parts& parts) {
-  const ValueReader at = in.required("model");
+  const ValueReader at = in.required(
+      {"model", "Name or path of a model file, with keys that override its own, or a model"});
+  if (at.describes()) describe_scenario_model(at);
   if (at.value() == nullptr) return;
   auto model = read_whole(in, at.value(), at.pointer(), [&](const ValueReader& value) {
     return read_scenario_model(value, folders);
@@ -259,9 +276,10 @@ void read_model_of(ObjectReader& in, const ScenarioFolders& folders, Parts& part
 
 /// Whether `parallel` could be read as it stands.
 bool read_parallel_of(ObjectReader& in, const std::optional<ValueReader>& given, Parts& parts) {
+  if (in.describes()) given->object([](ObjectReader& members) { (void)read_parallel(members, 0); });
   const int ranks = parts.cluster ? parts.cluster->cluster.cluster.ranks() : 0;
   const JsonValue nothing = json_object({});
-  const JsonValue* value = given ? given->value() : &nothing;
+  const JsonValue* value = given && given->value() != nullptr ? given->value() : &nothing;
   const auto parallel = read_whole(in, value, "/parallel", [ranks](const ValueReader& at) {
     return at.object([ranks](ObjectReader& members) { return read_parallel(members, ranks); });
   });
@@ -272,22 +290,28 @@ bool read_parallel_of(ObjectReader& in, const std::optional<ValueReader>& given,
 Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolders& folders,
                  LayoutCheck check) {
   Parts parts;
-  parts.name = in.string("name", name);
-  parts.summary = in.string("summary", "");
-  parts.source = in.string("source", "");
-  const auto parallel = in.optional("parallel");
+  parts.name =
+      in.string({"name", "Name of the scenario (default: the file name without .json)"}, name);
+  parts.summary = in.string({"summary", "One sentence on what the scenario shows"}, "");
+  parts.source = in.string({"source", "Publication or repository the values come from"}, "");
+  const auto parallel = in.optional({"parallel", "Distribution of the model over the ranks"});
   read_cluster_of(in, parallel, folders, parts);
   read_model_of(in, folders, parts);
   const bool spread = read_parallel_of(in, parallel, parts);
   read_budget(in, parts);
-  parts.sustained = in.optional_flop_rate("sustained");
-  parts.ignore_memory = in.boolean("ignore_memory", false);
-  parts.seed = static_cast<std::uint64_t>(in.integer("seed", 0, INT64_MAX, kDefaultSeed));
+  parts.sustained = in.optional_flop_rate({"sustained",
+                                           "Fixed rate of all computation, such as \"28 TFLOP/s\" "
+                                           "(default: kernel times from shapes)"});
+  parts.ignore_memory = in.boolean(
+      {"ignore_memory", "Simulate even if the memory of a rank does not fit (default: false)"},
+      false);
+  parts.seed = static_cast<std::uint64_t>(
+      in.integer({"seed", "Seed of random numbers"}, 0, INT64_MAX, kDefaultSeed));
   read_stack(in, parts, folders);
   choose_stack(parts);
   take_form_of_stack(in, parallel, parts, folders);
   read_variants(in, parts);
-  in.ignore("run");
+  in.ignore({"run", "Written by results to record options of the run; ignored"});
   if (!parts.cluster || !parts.model || !spread) return parts;
   take_overlap(parts);
   if (check == LayoutCheck::off) return parts;
@@ -397,6 +421,11 @@ Scenario load_variant(const std::filesystem::path& path, const ScenarioVariant& 
   Scenario out = read_alone(read_json(path), path.stem().string(), overrides, configs);
   out.variants.clear();
   return out;
+}
+
+JsonValue scenario_schema() {
+  return schema_of("scenario", "A training step: a model, a cluster and a parallel layout.",
+                   [](ObjectReader& in) { return read_parts(in, "", {}, LayoutCheck::off); });
 }
 
 Scenario load_scenario(const std::filesystem::path& path, const std::vector<std::string>& overrides,

@@ -72,6 +72,9 @@ struct Scenario {
                                      const std::vector<std::string>& overrides = {},
                                      const std::filesystem::path& configs = "configs");
 
+/// configs/schema/scenario.schema.json.
+[[nodiscard]] JsonValue scenario_schema();
+
 /// One of its variants, as a scenario without variants. Errors: as load_scenario().
 [[nodiscard]] Scenario load_variant(const std::filesystem::path& path,
                                     const ScenarioVariant& variant,

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "sim/config/complaint.hpp"
+#include "sim/config/json_schema.hpp"
 #include "sim/config/json_values.hpp"
 #include "strategies/scenario/scenario_node.hpp"
 #include "topologies/files/cluster_file.hpp"
@@ -23,7 +24,13 @@ struct NamedCluster {
 };
 
 /// Members of a cluster file that a scenario may override in part.
-constexpr std::array<std::string_view, 4> kOverridable{"topology", "node", "graph", "fabric"};
+constexpr std::array<Key, 4> kOverridable{
+    Key{"topology",
+        R"(Values that override the cluster file's, e.g. {"nvlink": {"bandwidth": "225 GB/s"}})"},
+    Key{"node", "Values that override the cluster file's"},
+    Key{"graph", "Values that override the cluster file's"},
+    Key{"fabric",
+        R"(Values that override the cluster file's, e.g. {"link": {"bandwidth": "200 Gb/s"}})"}};
 
 /// Objects member by member; whatever else replaces what is there.
 void merge(JsonValue& into, const JsonValue& from) {
@@ -100,7 +107,7 @@ ClusterFile load_named(const ValueReader& at, const NamedCluster& named, const C
   }
 }
 
-std::optional<int> read_count(ObjectReader& in, std::string_view key, std::int64_t most) {
+std::optional<int> read_count(ObjectReader& in, const Key& key, std::int64_t most) {
   const auto count = in.optional_integer(key, 1, most);
   return count ? std::optional{static_cast<int>(*count)} : std::nullopt;
 }
@@ -117,6 +124,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOfParame
 }};
 
 void refuse_parameters(ObjectReader& in) {
+  if (in.describes()) return;
   for (const auto& [key, instead] : kOfParameters)
     if (const auto given = in.optional(key))
       given->note(fmt::format("\"{}\" is a key of clusters without a file; {}", key, instead));
@@ -126,27 +134,35 @@ NamedCluster read_named(const ValueReader& at, const ScenarioFolders& folders) {
   NamedCluster named;
   const auto read_name = [&](const ValueReader& name) {
     named.name = name.string();
+    if (name.describes()) return;
     named.path = find_file(name, named.name, "cluster", "clusters", folders);
     if (named.path) named.name = name_of_file(named.name, *named.path, folders);
   };
-  if (at.is_string()) {
-    read_name(at);
-    return named;
-  }
+  if (at.is_string() || at.describes()) read_name(at);
+  if (at.is_string()) return named;
   at.object([&](ObjectReader& in) {
-    read_name(in.required("file"));
-    named.size.nodes = read_count(in, "nodes", kMostNodes);
-    named.size.ranks = read_count(in, "ranks", kMostRanks);
-    named.gpu = in.optional_string("gpu");
-    for (const std::string_view key : kOverridable) {
+    read_name(in.required({"file", "Name or path of a cluster file"}));
+    named.size.nodes = read_count(in, {"nodes", "Number of nodes"}, kMostNodes);
+    named.size.ranks = read_count(in, {"ranks", "Number of ranks"}, kMostRanks);
+    named.gpu =
+        in.optional_string({"gpu", "Device of configs/devices that overrides the cluster file's"});
+    for (const Key& key : kOverridable) {
       const auto given = in.optional(key);
-      if (given && given->value()->get_if<JsonObject>() == nullptr) {
-        const char* meant = key == "node" ? "; did you mean \"nodes\"?" : "";
+      if (in.describes()) {
+        given->allow(any_object_schema());
+        continue;
+      }
+      if (given && !given->is_object()) {
+        const char* meant = key.name == "node" ? "; did you mean \"nodes\"?" : "";
         given->note(fmt::format("expected an object with members of the cluster file, got {}{}",
                                 shown(*given->value()), meant));
         continue;
       }
-      if (given) named.overrides.push_back({std::string{key}, {}, *given->value()});
+      if (given) named.overrides.push_back({std::string{key.name}, {}, *given->value()});
+    }
+    if (in.describes()) {
+      (void)read_operating_costs(in);
+      return;
     }
     for (const std::string_view key : kCostKeys)
       if (const auto given = in.optional(key))
@@ -262,6 +278,11 @@ std::optional<ReadCluster> read_figures(const ValueReader& at, int servers,
 }
 
 }  // namespace
+
+void describe_scenario_cluster(const ValueReader& at) {
+  (void)read_named(at, {});
+  (void)at.object([](ObjectReader& in) { return read_node_figures(in, {}); });
+}
 
 std::optional<ReadCluster> read_scenario_cluster(const ValueReader& at, int servers,
                                                  const ScenarioFolders& folders) {

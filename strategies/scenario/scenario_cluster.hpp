@@ -20,6 +20,9 @@ struct ReadCluster {
 /// into the file's objects, e.g. {"fabric": {"link": {"bandwidth": "200 Gb/s"}}}. `servers`: number
 /// of parameter servers; clusters of single GPUs get extra hosts for them, nodes need as many CPU
 /// sockets. Empty if a problem was reported.
+/// Describes the forms that `at` may have.
+void describe_scenario_cluster(const ValueReader& at);
+
 [[nodiscard]] std::optional<ReadCluster> read_scenario_cluster(const ValueReader& at, int servers,
                                                                const ScenarioFolders& folders);
 

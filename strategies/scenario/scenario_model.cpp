@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "sim/config/json_schema.hpp"
 #include "sim/config/json_values.hpp"
 #include "sim/config/pointer.hpp"
 #include "strategies/layout/scenario_names.hpp"
@@ -217,6 +218,11 @@ std::optional<ModelConfig> read_scenario_model(const ValueReader& at,
     return std::nullopt;
   }
   return read_model(at);
+}
+
+void describe_scenario_model(const ValueReader& at) {
+  (void)at.string();
+  at.allow(any_object_schema());
 }
 
 JsonValue json_of(const ModelConfig& model) {

@@ -17,4 +17,7 @@ namespace lockstep {
 /// The model in Lockstep's own format (strategies/models/files/model_file.hpp), every key written.
 [[nodiscard]] JsonValue json_of(const ModelConfig& model);
 
+/// Describes the forms that a scenario's model may have.
+void describe_scenario_model(const ValueReader& at);
+
 }  // namespace lockstep

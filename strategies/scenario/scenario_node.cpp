@@ -296,23 +296,39 @@ std::string default_intra(const Device& device, bool sized) {
 
 std::optional<NodeFigures> read_node_figures(ObjectReader& in, const ScenarioFolders& folders) {
   NodeFigures figures;
-  const ValueReader gpu = in.required("gpu");
-  const auto file = find_file(gpu, gpu.string(), "device", "devices", folders);
+  const ValueReader gpu = in.required({"gpu", "Device of configs/devices"});
+  const std::string name = gpu.string();
+  const auto file =
+      in.describes() ? std::nullopt : find_file(gpu, name, "device", "devices", folders);
   auto device =
       file ? or_noted(in.self().problems(), [&] { return load_device(*file); }) : std::nullopt;
   if (device) figures.device = *std::move(device);
-  figures.gpus = in.integer("gpus", 1, kMostGpus);
-  figures.intra = in.one_of(
-      "intra", "way to join the GPUs of a node", {"nvswitch", "nvlink-mesh", "nvl72", "pcie"},
-      default_intra(figures.device, in.optional("gpus_per_node").has_value()));
-  figures.pcie = in.optional_integer("pcie", 3, 7).value_or(0);
+  figures.gpus = in.integer({"gpus", "Number of GPUs, a multiple of gpus_per_node"}, 1, kMostGpus);
+  figures.intra =
+      in.one_of({"intra", "Links between the GPUs of a node (default: by the device)"},
+                "way to join the GPUs of a node", {"nvswitch", "nvlink-mesh", "nvl72", "pcie"},
+                default_intra(figures.device, in.optional("gpus_per_node").has_value()));
+  figures.pcie = in.optional_integer({"pcie",
+                                      "PCIe generation of GPUs and NICs, 16 lanes; by default the "
+                                      "device's, and 6 of NICs above 400 Gb/s"},
+                                     3, 7)
+                     .value_or(0);
   const std::int64_t most =
       figures.intra == "nvl72" ? kRack : std::min<std::int64_t>(8, figures.gpus);
-  figures.gpus_per_node = in.integer("gpus_per_node", 1, kMostPerNode, most);
-  figures.nics_per_node = in.integer("nics_per_node", 1, kMostPerNode, figures.gpus_per_node);
-  figures.nic_gbps = in.optional_number("nic_gbps", 1, 1e5).value_or(0);
-  figures.fabric = in.one_of("fabric", "fabric",
+  figures.gpus_per_node = in.integer({"gpus_per_node", "GPUs per node (default: 8; 72 with nvl72)"},
+                                     1, kMostPerNode, most);
+  figures.nics_per_node = in.integer({"nics_per_node", "NICs per node (default: one per GPU)"}, 1,
+                                     kMostPerNode, figures.gpus_per_node);
+  figures.nic_gbps =
+      in.optional_number(
+            {"nic_gbps", "Speed of one NIC in Gb/s (default: that of the reference cluster)"}, 1,
+            1e5)
+          .value_or(0);
+  figures.fabric = in.one_of({"fabric", "Network between nodes"}, "fabric",
                              {"infiniband", "roce", "efa", "slingshot", "omnipath"}, "infiniband");
+  in.refine(
+      "description",
+      R"("Cluster from a few parameters; configs/scenarios/README.md lists how the others are derived")");
   if (!file || figures.device.id.empty()) return std::nullopt;
   check_counts(in, figures);
   check_links(in, figures);

@@ -43,7 +43,8 @@ void check_together(ObjectReader& in, const ParallelConfig& parallel) {
 ParallelConfig read_parallel(ObjectReader& in, int cluster_ranks) {
   ParallelConfig parallel;
   for (const ParallelField& field : parallel_fields())
-    if (const auto given = in.optional(field.key)) field.read(*given, parallel);
+    if (const auto given = in.optional({field.key, field.help})) field.read(*given, parallel);
+  if (in.describes()) return parallel;
   if (!in.optional("dp")) parallel.dp = left_for_dp(in, parallel, cluster_ranks);
   for (const ParallelField& field : parallel_fields())
     if (field.complete && !in.optional(field.key)) field.complete(parallel);

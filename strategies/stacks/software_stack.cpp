@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/config/complaint.hpp"
+#include "sim/config/extends.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "topologies/devices/device_figure.hpp"
@@ -17,13 +18,18 @@ constexpr double kMost = 1'000;
 const std::vector<std::string_view> kImplementations{"flash-2", "torch-flash-2", "flash-3",
                                                      "cudnn",   "cutlass",       "flash-1"};
 
+constexpr Key kKernelsKey{"kernels", "Kernels launched; 0: within another kernel"};
+constexpr Key kTrafficKey{"traffic", "Bytes moved, over moving each tensor once"};
+
 KindFigures read_kind(const ValueReader& value) {
   return value.object([](ObjectReader& in) {
     KindFigures out;
-    out.kernels = in.number("kernels", 0, kMost);
-    out.traffic = in.number("traffic", 0, kMost);
-    if (const auto rate = in.optional("multiprocessor_rate"))
-      out.multiprocessor_rate = rate->rate();
+    out.kernels = in.number(kKernelsKey, 0, kMost);
+    out.traffic = in.number(kTrafficKey, 0, kMost);
+    out.multiprocessor_rate = in.optional_rate(
+        {"multiprocessor_rate",
+         "Bytes per second that one multiprocessor moves with these kernels, if that limits them "
+         "instead of the memory (default: no limit)"});
     return out;
   });
 }
@@ -38,18 +44,25 @@ std::vector<std::string> read_attention(const ValueReader& value) {
   return out;
 }
 
-HostWait read_host_wait(const ValueReader& value) {
-  const std::string name = value.one_of("thing to wait for", {"nothing", "messages", "kernels"});
-  if (name == "kernels") return HostWait::kernels;
-  return name == "messages" ? HostWait::messages : HostWait::nothing;
+/// Reads the name of an enumerator.
+template <class T>
+auto read_choice(std::string_view noun, const Names<T>& names) {
+  return [noun, &names](const ValueReader& value) {
+    return named(names, value.one_of(noun, keys_of(names))).value();
+  };
 }
 
-LossForm read_loss_form(const ValueReader& value) {
-  const std::string name =
-      value.one_of("form of the logits", {"logits", "wide_logits", "wide_steps"});
-  if (name == "wide_steps") return LossForm::wide_steps;
-  return name == "wide_logits" ? LossForm::wide_logits : LossForm::logits;
+bool read_flag(const ValueReader& value) {
+  return value.boolean();
 }
+
+const Names<HostWait> kWaits{{"nothing", HostWait::nothing},
+                             {"messages", HostWait::messages},
+                             {"kernels", HostWait::kernels}};
+const Names<LossForm> kLossForms{{"logits", LossForm::logits},
+                                 {"wide_logits", LossForm::wide_logits},
+                                 {"wide_steps", LossForm::wide_steps}};
+const Names<Dtype> kGradients{{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}};
 
 /// Casts to 8 bits: kernels and bytes, and what one of them serves.
 struct Casts {
@@ -73,39 +86,25 @@ Casts read_casts(const ValueReader& value) {
   });
 }
 
-ModelForm read_form(ObjectReader& in, FigureReader& reader) {
-  const auto flag = [](const ValueReader& value) { return value.boolean(); };
-  ModelForm out;
-  out.loss = reader.figure(in, "loss_keeps", read_loss_form);
-  out.joined_gemms = reader.figure(in, "joined_products", flag);
-  out.stops_early = reader.figure(in, "recomputation_stops_early", flag);
-  out.fp8_output_layer = reader.optional_figure(in, "fp8_output_layer", flag).value_or(false);
-  return out;
-}
-
-Dtype read_precision(const ValueReader& value) {
-  const std::string name = value.one_of("precision", {"fp32", "bf16", "fp16"});
-  if (name == "fp32") return Dtype::fp32;
-  return name == "fp16" ? Dtype::fp16 : Dtype::bf16;
-}
-
 std::optional<GradientReduction> read_reduction(ObjectReader& in, std::string_view key) {
   std::vector<std::string_view> names = keys_of(reduction_names());
   names.push_back("refused");
   return named(reduction_names(), in.required(key).one_of("time to reduce gradients", names));
 }
 
-void read_reductions(ObjectReader& in, FigureReader& reader, SoftwareStack& stack) {
-  (void)reader.optional_figure(in, "reduces_gradients", [&stack](const ValueReader& value) {
-    return value.object([&stack](ObjectReader& when) {
-      stack.reduction_without_pipeline = read_reduction(when, "without_pipeline");
-      stack.reduction_with_pipeline = read_reduction(when, "with_pipeline");
-      return true;
-    });
+struct Reductions {
+  std::optional<GradientReduction> without_pipeline{};
+  std::optional<GradientReduction> with_pipeline{};
+};
+
+Reductions read_reductions(const ValueReader& value) {
+  return value.object([](ObjectReader& when) {
+    return Reductions{read_reduction(when, "without_pipeline"),
+                      read_reduction(when, "with_pipeline")};
   });
 }
 
-std::set<Overlap> read_traffic(ObjectReader& in, std::string_view key) {
+std::set<Overlap> read_traffic(ObjectReader& in, const Key& key) {
   std::set<Overlap> out;
   in.optional_array(key, [&out](const ValueReader& value) {
     const std::string name = value.one_of("kind of traffic", keys_of(overlap_names()));
@@ -117,54 +116,166 @@ std::set<Overlap> read_traffic(ObjectReader& in, std::string_view key) {
 OverlapDefaults read_overlap(const ValueReader& value) {
   return value.object([](ObjectReader& in) {
     OverlapDefaults out;
-    out.always = read_traffic(in, "always");
-    out.sharded = read_traffic(in, "sharded");
-    out.interleaved = read_traffic(in, "interleaved");
-    out.ring = read_traffic(in, "ring");
+    out.always = read_traffic(in, {"always", "In every layout"});
+    out.sharded = read_traffic(in, {"sharded", "With ZeRO-1, -2 or -3"});
+    out.interleaved = read_traffic(in, {"interleaved", "With several chunks per pipeline stage"});
+    out.ring = read_traffic(in, {"ring", "With ring attention"});
     return out;
   });
 }
 
-void read_kinds(ObjectReader& in, SoftwareStack& stack) {
-  FigureReader reader{stack.sources};
-  for (std::size_t i = 0; i < kOperationKinds; ++i) {
-    const auto kind = static_cast<OperationKind>(i);
-    const OperationClass of = class_of(kind);
-    if (of == OperationClass::communication || of == OperationClass::copy) continue;
-    const auto figures = reader.optional_figure(in, to_string(kind), read_kind);
-    if (figures) stack.kinds[i] = *figures;
+/// Reads one stack; with `extends` every key is optional.
+class StackReader {
+ public:
+  StackReader(SoftwareStack& stack, bool extends)
+      : stack_{stack}, needed_{!extends}, reader_{stack.sources} {}
+
+  void read(ObjectReader& in) {
+    stack_.name = in.string("name");
+    read_host(in);
+    read_kernels(in);
+    read_form(in);
+    read_layout(in);
   }
+
+ private:
+  void read_host(ObjectReader& in) {
+    take(in, {"attention", "Implementations of fused attention in order of preference"},
+         stack_.attention, read_attention);
+    take(in, {"host_time", "Kernel launch overhead: host time per kernel"}, stack_.host_time,
+         [](const ValueReader& value) { return value.duration(); });
+    take_default(
+        in, {"nccl", "NCCL version of its collectives: a file of configs/nccl (default: 2.30)"},
+        stack_.nccl, [](const ValueReader& value) { return value.string(); });
+    take(in,
+         {"host_waits_for",
+          "What the host waits for before it launches more: nothing, exposed sends and receives, "
+          "or those and every kernel"},
+         stack_.host_waits_for, read_choice("thing to wait for", kWaits));
+  }
+
+  void read_kernels(ObjectReader& in) {
+    take(
+        in,
+        {"bias", "Kernels of the bias of a GEMM; traffic: ratio to reading and writing the result"},
+        stack_.bias, read_kind);
+    Casts casts{stack_.fp8_casts, stack_.form.fp8_casts};
+    take(in,
+         {"fp8_casts",
+          "Casts of both operands of a GEMM to 8 bits; traffic: bytes per number; inputs: casts of "
+          "activations and gradients per GEMM or once per microbatch; weights: casts of weights "
+          "per GEMM or once per step (with ZeRO-3 until they are freed) (default: every_product)"},
+         casts, read_casts);
+    stack_.fp8_casts = casts.figures;
+    stack_.form.fp8_casts = casts.serve;
+    take(in,
+         {"gradient_sum",
+          "Kernels that accumulate a GEMM into a weight gradient; traffic: ratio to the bytes of "
+          "the gradient"},
+         stack_.gradient_sum, read_kind);
+    const Key kinds{"kinds",
+                    "Kernels per operation (default: 1; 0: fused into another kernel) and their "
+                    "memory traffic as a ratio to reading and writing each tensor once"};
+    const auto read = [this](ObjectReader& of) { read_kinds(of); };
+    if (needed_) return in.object(kinds, read);
+    if (const auto found = in.optional(kinds)) found->object(read);
+  }
+
+  void read_kinds(ObjectReader& in) {
+    for (std::size_t i = 0; i < kOperationKinds; ++i) {
+      const auto kind = static_cast<OperationKind>(i);
+      const OperationClass of = class_of(kind);
+      if (of == OperationClass::communication || of == OperationClass::copy) continue;
+      take_default(in, to_string(kind), stack_.kinds[i], read_kind);
+    }
+  }
+
+  void read_form(ObjectReader& in) {
+    take(in,
+         {"loss_keeps",
+          "Copies of the logits kept for the backward pass: the logits; a copy in 32 bits; or that "
+          "and a tensor per backward step"},
+         stack_.form.loss, read_choice("form of the logits", kLossForms));
+    take(in,
+         {"joined_products",
+          "GEMMs with the same input are one kernel: queries, keys and values; gate and up"},
+         stack_.form.joined_gemms, read_flag);
+    take(in,
+         {"recomputation_stops_early",
+          "Recomputation of a layer stops at the last tensor that the backward pass reads"},
+         stack_.form.stops_early, read_flag);
+    take_default(in,
+                 {"fp8_output_layer",
+                  "Output layer in 8 bits in fp8 runs (default: false); attention, routers and "
+                  "embeddings never are"},
+                 stack_.form.fp8_output_layer, read_flag);
+  }
+
+  void read_layout(ObjectReader& in) {
+    take_default(in,
+                 {"gradients",
+                  "Precision of stored and exchanged gradients unless the scenario specifies it "
+                  "(default: that of the weights)"},
+                 stack_.gradients, read_choice("precision", kGradients));
+    take_default(in,
+                 {"scatter_gradients",
+                  "ZeRO-1: reduce-scatter of gradients instead of all-reduce unless the scenario "
+                  "specifies it (default: true)"},
+                 stack_.scatter_gradients, read_flag);
+    Reductions reductions{stack_.reduction_without_pipeline, stack_.reduction_with_pipeline};
+    take_default(in,
+                 {"reduces_gradients",
+                  "ZeRO-2 and -3: microbatches after which gradients are reduced unless the "
+                  "scenario specifies it (default: every_microbatch without, last_microbatch with "
+                  "a pipeline)"},
+                 reductions, read_reductions);
+    stack_.reduction_without_pipeline = reductions.without_pipeline;
+    stack_.reduction_with_pipeline = reductions.with_pipeline;
+    take_default(in,
+                 {"overlap",
+                  "Communication that overlaps with computation unless the scenario specifies it, "
+                  "by layout (default: none)"},
+                 stack_.overlap, read_overlap);
+  }
+
+  template <class T, class Value>
+  void take(ObjectReader& in, const Key& key, T& out, Value value_of) {
+    reader_.take(in, key, needed_, out, value_of);
+  }
+  /// A parameter with a default.
+  template <class T, class Value>
+  void take_default(ObjectReader& in, const Key& key, T& out, Value value_of) {
+    reader_.take(in, key, false, out, value_of);
+  }
+
+  SoftwareStack& stack_;
+  bool needed_;
+  FigureReader reader_;
+};
+
+SoftwareStack read_stack(ObjectReader& in, const std::filesystem::path& folder) {
+  return read_extending<SoftwareStack>(in, folder,
+                                       [](ObjectReader& of, SoftwareStack& out, bool extends) {
+                                         StackReader{out, extends}.read(of);
+                                       });
 }
 
 }  // namespace
 
 SoftwareStack read_software_stack(const JsonDocument& document, std::string id) {
-  return read_document(document, [&id](ObjectReader& in) {
-    SoftwareStack stack;
-    stack.id = std::move(id);
-    stack.name = in.string("name");
-    FigureReader reader{stack.sources};
-    stack.attention = reader.figure(in, "attention", read_attention);
-    stack.host_time =
-        reader.figure(in, "host_time", [](const ValueReader& value) { return value.duration(); });
-    if (const auto nccl = reader.optional_figure(
-            in, "nccl", [](const ValueReader& value) { return value.string(); }))
-      stack.nccl = *nccl;
-    stack.bias = reader.figure(in, "bias", read_kind);
-    const Casts casts = reader.figure(in, "fp8_casts", read_casts);
-    stack.fp8_casts = casts.figures;
-    stack.gradient_sum = reader.figure(in, "gradient_sum", read_kind);
-    stack.host_waits_for = reader.figure(in, "host_waits_for", read_host_wait);
-    stack.form = read_form(in, reader);
-    stack.form.fp8_casts = casts.serve;
-    stack.gradients = reader.optional_figure(in, "gradients", read_precision);
-    const auto flag = [](const ValueReader& value) { return value.boolean(); };
-    stack.scatter_gradients = reader.optional_figure(in, "scatter_gradients", flag).value_or(true);
-    read_reductions(in, reader, stack);
-    stack.overlap = reader.optional_figure(in, "overlap", read_overlap).value_or(OverlapDefaults{});
-    in.object("kinds", [&stack](ObjectReader& kinds) { read_kinds(kinds, stack); });
-    return stack;
-  });
+  const std::filesystem::path folder = std::filesystem::path{document.file}.parent_path();
+  SoftwareStack out =
+      read_document(document, [&folder](ObjectReader& in) { return read_stack(in, folder); });
+  out.id = std::move(id);
+  return out;
+}
+
+JsonValue stack_schema() {
+  return schema_of(
+      "software stack",
+      "A software stack: attention implementation, kernel fusion and host costs. Every "
+      "value has its own source.",
+      [](ObjectReader& in) { return read_stack(in, {}); });
 }
 
 SoftwareStack load_software_stack(const std::filesystem::path& path) {

@@ -51,11 +51,15 @@ struct SoftwareStack {
   std::vector<FigureSource> sources{};
 };
 
-/// Throws ConfigError with every problem of the file.
+/// A file that `extends` another of its folder only contains differences. Throws ConfigError with
+/// every problem of the file.
 [[nodiscard]] SoftwareStack load_software_stack(const std::filesystem::path& path);
 
 /// The same from a document in memory.
 [[nodiscard]] SoftwareStack read_software_stack(const JsonDocument& document, std::string id);
+
+/// configs/schema/stack.schema.json.
+[[nodiscard]] JsonValue stack_schema();
 
 /// Ids of the stacks in a folder (names of its .json files), sorted. Throws ConfigError if the
 /// folder cannot be read.

@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
-# A schema whose generated part was edited is refused by name; writing it again restores it.
+# A schema that was edited is refused by name; writing it again restores it.
 #   schemas_test.sh SOURCE WRITE_SCHEMAS
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cp "$1"/configs/schema/*.json "$folder"
 "$2" "$folder" --check
-for file in box cluster kernels scenario; do
-  sed -i 's/Prologue and epilogue of every tile/Prologue/; s/Tensor-parallel degree/Tensors/; s/Ranks along each side/Sides/' \
-    "$folder/$file.schema.json"
+for file in $(cd "$1/configs/schema" && ls); do
+  sed -i '0,/"type": "object"/s//"type": "array"/' "$folder/$file"
   if "$2" "$folder" --check 2>"$folder/errors"; then
-    echo "an edited $file.schema.json is accepted" >&2
+    echo "an edited $file is accepted" >&2
     exit 1
   fi
-  grep -q "$file.schema.json differs" "$folder/errors"
+  grep -q "$file differs" "$folder/errors"
   "$2" "$folder"
   "$2" "$folder" --check
-  cmp "$1/configs/schema/$file.schema.json" "$folder/$file.schema.json"
+  cmp "$1/configs/schema/$file" "$folder/$file"
 done

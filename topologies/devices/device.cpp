@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/config/json_schema.hpp"
 #include "sim/config/reader.hpp"
 #include "topologies/devices/device_figure.hpp"
 
@@ -15,6 +16,13 @@ constexpr std::int64_t kMostMultiprocessors = 10'000;
 constexpr std::int64_t kMostPeerLinks = 1'000;
 constexpr std::int64_t kLatestPcie = 8;
 constexpr std::int64_t kMostWatts = 100'000;
+
+constexpr Key kPeerLinks{"peer_links",
+                         "Direct links to other devices or to their switch; the bandwidth is one "
+                         "link's in one direction"};
+constexpr Key kKernels{"kernels",
+                       "Kernel efficiencies: a file of configs/kernels, without .json; computation "
+                       "cannot be timed without one"};
 
 /// A whole number of watts with its unit ("700 W"), 1 to kMostWatts.
 std::optional<Watts> parse_watts(std::string_view text) {
@@ -45,20 +53,20 @@ class DeviceReader {
 
  private:
   template <class Value>
-  auto figure(ObjectReader& in, std::string_view key, Value value_of) {
+  auto figure(ObjectReader& in, const Key& key, Value value_of) {
     return FigureReader{device_.sources}.figure(in, key, value_of);
   }
 
   template <class Value>
-  auto optional_figure(ObjectReader& in, std::string_view key, Value value_of) {
+  auto optional_figure(ObjectReader& in, const Key& key, Value value_of) {
     return FigureReader{device_.sources}.optional_figure(in, key, value_of);
   }
 
-  Rate rate(ObjectReader& in, std::string_view key) {
+  Rate rate(ObjectReader& in, const Key& key) {
     return figure(in, key, [](const ValueReader& value) { return value.rate(); });
   }
 
-  std::int64_t count(ObjectReader& in, std::string_view key, std::int64_t most) {
+  std::int64_t count(ObjectReader& in, const Key& key, std::int64_t most) {
     return figure(in, key, [most](const ValueReader& value) { return value.integer(1, most); });
   }
 
@@ -76,7 +84,7 @@ class DeviceReader {
   DeviceMemory read_memory(ObjectReader& memory) {
     return DeviceMemory{
         figure(memory, "size", [](const ValueReader& value) { return value.positive_bytes(); }),
-        rate(memory, "bandwidth")};
+        rate(memory, {"bandwidth", "Reads and writes together"})};
   }
 
   void read_host(ObjectReader& in) {
@@ -89,7 +97,7 @@ class DeviceReader {
         in.object("memory", [this](ObjectReader& memory) { return read_memory(memory); });
     read_peaks(in);
     device_.multiprocessors = count(in, "multiprocessors", kMostMultiprocessors);
-    device_.peer_links = in.optional_object("peer_links", [this](ObjectReader& links) {
+    device_.peer_links = in.optional_object(kPeerLinks, [this](ObjectReader& links) {
       return PeerLinks{links.one_of("kind", "kind of link", {"nvlink", "xgmi"}),
                        count(links, "count", kMostPeerLinks), rate(links, "bandwidth")};
     });
@@ -98,11 +106,15 @@ class DeviceReader {
     });
     device_.max_power = figure(in, "max_power", read_watts);
     device_.usd_per_hour =
-        optional_figure(in, "price", [](const ValueReader& value) { return value.number(0, 1e9); });
-    device_.kernels = in.optional_string("kernels").value_or("");
+        optional_figure(in, {"price", "Price of an hour ($)"},
+                        [](const ValueReader& value) { return value.number(0, 1e9); });
+    device_.kernels = in.optional_string(kKernels).value_or("");
   }
 
   static Watts read_watts(const ValueReader& value) {
+    if (value.describes())
+      value.allow(text_schema("^(?=0*[1-9])([0-9]{1,5}|100000) ?W$",
+                              "Whole watts up to 100000, such as \"700 W\""));
     const auto* text = value.value() == nullptr ? nullptr : value.value()->get_if<std::string>();
     if (const auto watts = text == nullptr ? std::nullopt : parse_watts(*text)) return *watts;
     value.refuse("whole watts such as \"700 W\"");
@@ -110,17 +122,19 @@ class DeviceReader {
   }
 
   void read_peaks(ObjectReader& in) {
-    in.object("peak", [this](ObjectReader& peak) {
-      for (std::size_t i = 0; i < kPrecisionNames.size(); ++i) {
-        device_.peaks.at(i) =
-            optional_figure(peak, kPrecisionNames.at(i),
-                            [](const ValueReader& value) { return value.flop_rate(); });
-      }
-      const auto given = [](const auto& rate) { return rate.has_value(); };
-      if (std::none_of(device_.peaks.begin(), device_.peaks.end(), given)) {
-        peak.note("expected the peak of one precision at least");
-      }
-    });
+    in.object({"peak", "Dense peak of matrix multiplications by precision"},
+              [this](ObjectReader& peak) {
+                for (std::size_t i = 0; i < kPrecisionNames.size(); ++i) {
+                  device_.peaks.at(i) =
+                      optional_figure(peak, kPrecisionNames.at(i),
+                                      [](const ValueReader& value) { return value.flop_rate(); });
+                }
+                peak.refine("minProperties", "1");
+                const auto given = [](const auto& rate) { return rate.has_value(); };
+                if (std::none_of(device_.peaks.begin(), device_.peaks.end(), given)) {
+                  peak.note("expected the peak of one precision at least");
+                }
+              });
   }
 
   Device device_;
@@ -134,6 +148,12 @@ Device read_device(const JsonDocument& document, std::string id) {
   device.configs =
       ("." / std::filesystem::path{document.file}.parent_path() / "..").lexically_normal();
   return device;
+}
+
+JsonValue device_schema() {
+  return schema_of("device",
+                   "A device: a GPU by its datasheet, or a host. Every value has its own source.",
+                   [](ObjectReader& in) { return DeviceReader{}.read(in, {}); });
 }
 
 Device load_device(const std::filesystem::path& path) {

@@ -92,6 +92,9 @@ struct Device {
 /// The same from a document in memory.
 [[nodiscard]] Device read_device(const JsonDocument& document, std::string id);
 
+/// configs/schema/device.schema.json.
+[[nodiscard]] JsonValue device_schema();
+
 /// Ids of the devices in a folder (names of its .json files), sorted. Throws ConfigError if the
 /// folder cannot be read.
 [[nodiscard]] std::vector<std::string> device_ids(const std::filesystem::path& folder);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/config/reader.hpp"
@@ -9,28 +9,48 @@
 
 namespace lockstep {
 
-/// Reads parameters {"value": ..., "source": ...} and records their sources.
+/// Reads parameters {"value": ..., "source": ...} and records their sources; or plain values, as in
+/// files that were measured as a whole.
 class FigureReader {
  public:
+  FigureReader() = default;  // of plain values
   explicit FigureReader(std::vector<FigureSource>& sources) : sources_{&sources} {}
 
   /// The parameter under `key`; `value_of(ValueReader)` reads its value.
   template <class Value>
-  auto figure(ObjectReader& in, std::string_view key, Value value_of) {
-    return in.object(key, [&](ObjectReader& one) {
+  auto figure(ObjectReader& in, const Key& key, Value value_of) {
+    return read(in.required(key), value_of);
+  }
+
+  template <class Value>
+  auto optional_figure(ObjectReader& in, const Key& key, Value value_of) {
+    const auto found = in.optional(key);
+    using Result = decltype(read(*found, value_of));
+    return found ? std::optional<Result>{read(*found, value_of)} : std::nullopt;
+  }
+
+  /// Reads it into `out`, which keeps its value if the parameter is absent and not required.
+  template <class T, class Value>
+  void take(ObjectReader& in, const Key& key, bool required, T& out, Value value_of) {
+    if (required) {
+      out = figure(in, key, value_of);
+    } else if (auto found = optional_figure(in, key, value_of)) {
+      out = *std::move(found);
+    }
+  }
+
+ private:
+  template <class Value>
+  auto read(const ValueReader& at, Value value_of) {
+    if (sources_ == nullptr) return value_of(at);
+    return at.object([&](ObjectReader& one) {
+      if (one.describes()) (void)one.required("value");  // stands first
       sources_->push_back({one.self().pointer(), one.string("source")});
       return value_of(one.required("value"));
     });
   }
 
-  template <class Value>
-  auto optional_figure(ObjectReader& in, std::string_view key, Value value_of) {
-    using Result = decltype(figure(in, key, value_of));
-    return in.optional(key) ? std::optional<Result>{figure(in, key, value_of)} : std::nullopt;
-  }
-
- private:
-  std::vector<FigureSource>* sources_;
+  std::vector<FigureSource>* sources_ = nullptr;
 };
 
 }  // namespace lockstep

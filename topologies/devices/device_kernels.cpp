@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/config/extends.hpp"
 #include "sim/config/reader.hpp"
 #include "topologies/devices/device_figure.hpp"
 #include "topologies/devices/kernel_values.hpp"
@@ -29,42 +30,52 @@ class KernelReader {
   void read(ObjectReader& in) {
     figures_.name = in.string("name");
     read_parameters(in, reader_, figures_, extends_);
-    if (wanted(in, "products")) read_gemms(in);
-    if (wanted(in, "attention")) read_attention(in);
-    if (wanted(in, "memory_efficiency")) read_memory_efficiency(in);
+    part(in,
+         {"products",
+          "Dense matrix products by precision; those of 16 bits also serve precisions that are not "
+          "here"},
+         [this](ObjectReader& gemms) { read_gemms(gemms); });
+    part(in, {"attention", "Fused attention kernels by implementation"},
+         [this](ObjectReader& attention) { read_attention(attention); });
+    part(in, {"memory_efficiency", "Achieved over nominal memory bandwidth, by class of operation"},
+         [this](ObjectReader& classes) { read_memory_efficiency(classes); });
   }
 
  private:
-  /// Whether a key is to be read: always in a file of its own.
-  bool wanted(ObjectReader& in, std::string_view key) {
-    return !extends_ || in.optional(key).has_value();
+  /// A part of the file: required in a file of its own.
+  template <class Read>
+  void part(ObjectReader& in, const Key& key, Read read) {
+    if (!extends_) return in.object(key, read);
+    if (const auto found = in.optional(key)) found->object(read);
   }
 
-  void read_gemms(ObjectReader& in) {
-    in.object("products", [this](ObjectReader& gemms) {
-      bool any = extends_;
-      for (const Dtype dtype : kGemmDtypes) {
-        const std::string_view name = to_string(dtype);
-        if (!gemms.optional(name)) continue;
-        any = true;
-        figures_.gemms[static_cast<std::size_t>(dtype)] = gemms.object(
-            name, [this](ObjectReader& one) { return read_values<GemmParameters>(one); });
-      }
-      if (!any) gemms.note("expected the products of one precision at least");
-    });
+  /// At least one of the keys, in a file of its own.
+  void need(ObjectReader& in, bool any, std::string message) {
+    if (extends_) return;
+    in.refine("minProperties", "1");
+    if (!any) in.note(std::move(message));
   }
 
-  void read_attention(ObjectReader& in) {
-    in.object("attention", [this](ObjectReader& attention) {
-      bool any = extends_;
-      for (const std::string_view name : kImplementations) {
-        if (!attention.optional(name)) continue;
-        any = true;
-        figures_.attention[std::string{name}] = attention.object(
-            name, [this](ObjectReader& one) { return read_values<AttentionFigures>(one); });
-      }
-      if (!any) attention.note("expected one implementation of attention at least");
-    });
+  void read_gemms(ObjectReader& gemms) {
+    bool any = false;
+    for (const Dtype dtype : kGemmDtypes) {
+      const auto found = gemms.optional_object(
+          to_string(dtype), [this](ObjectReader& one) { return read_values<GemmParameters>(one); });
+      any |= found.has_value();
+      if (found) figures_.gemms[static_cast<std::size_t>(dtype)] = *found;
+    }
+    need(gemms, any, "expected the products of one precision at least");
+  }
+
+  void read_attention(ObjectReader& attention) {
+    bool any = false;
+    for (const std::string_view name : kImplementations) {
+      const auto found = attention.optional_object(
+          name, [this](ObjectReader& one) { return read_values<AttentionFigures>(one); });
+      any |= found.has_value();
+      if (found) figures_.attention[std::string{name}] = *found;
+    }
+    need(attention, any, "expected one implementation of attention at least");
   }
 
   /// The values of one precision or implementation.
@@ -75,18 +86,15 @@ class KernelReader {
     return out;
   }
 
-  void read_memory_efficiency(ObjectReader& in) {
-    in.object("memory_efficiency", [this](ObjectReader& classes) {
-      if (wanted(classes, "all")) {
-        figures_.memory_efficiency.fill(reader_.figure(classes, "all", share));
-      }
-      for (std::size_t i = 0; i < kOperationClasses; ++i) {
-        const auto of = static_cast<OperationClass>(i);
-        if (of == OperationClass::copy || of == OperationClass::communication) continue;
-        const auto own = reader_.optional_figure(classes, to_string(of), share);
-        if (own) figures_.memory_efficiency[i] = *own;
-      }
-    });
+  void read_memory_efficiency(ObjectReader& classes) {
+    if (const auto all = extends_ ? reader_.optional_figure(classes, "all", share)
+                                  : std::optional{reader_.figure(classes, "all", share)})
+      figures_.memory_efficiency.fill(*all);
+    for (std::size_t i = 0; i < kOperationClasses; ++i) {
+      const auto of = static_cast<OperationClass>(i);
+      if (of == OperationClass::copy || of == OperationClass::communication) continue;
+      reader_.take(classes, to_string(of), false, figures_.memory_efficiency[i], share);
+    }
   }
 
   KernelFigures& figures_;
@@ -94,43 +102,29 @@ class KernelReader {
   FigureReader reader_;
 };
 
-KernelFigures read_over(const JsonDocument& document, std::string id,
-                        const std::filesystem::path& folder, bool may_extend);
-
-/// The file that this one extends; it must be whole itself.
-KernelFigures extended(ObjectReader& in, std::string_view name,
-                       const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / (std::string{name} + ".json");
-  try {
-    return read_over(read_json(path), std::string{name}, folder, false);
-  } catch (const ConfigError& error) {
-    in.note("extends", "the file it extends cannot be used: " + path.string());
-    in.self().problems().add(error);
-  }
-  return {};
-}
-
-KernelFigures read_over(const JsonDocument& document, std::string id,
-                        const std::filesystem::path& folder, bool may_extend) {
-  return read_document(document, [&](ObjectReader& in) {
-    KernelFigures figures;
-    const auto name = in.optional_string("extends");
-    if (name && !may_extend) {
-      in.note("extends", "a file that another one extends must be whole itself");
-    } else if (name && !name->empty()) {
-      figures = extended(in, *name, folder);
-    }
-    figures.id = std::move(id);
-    KernelReader{figures, name.has_value()}.read(in);
-    return figures;
-  });
+KernelFigures read_figures(ObjectReader& in, const std::filesystem::path& folder) {
+  return read_extending<KernelFigures>(in, folder,
+                                       [](ObjectReader& of, KernelFigures& out, bool extends) {
+                                         KernelReader{out, extends}.read(of);
+                                       });
 }
 
 }  // namespace
 
 KernelFigures read_kernel_figures(const JsonDocument& document, std::string id,
                                   const std::filesystem::path& folder) {
-  return read_over(document, std::move(id), folder, true);
+  KernelFigures out =
+      read_document(document, [&folder](ObjectReader& in) { return read_figures(in, folder); });
+  out.id = std::move(id);
+  return out;
+}
+
+JsonValue kernel_schema() {
+  return schema_of(
+      "kernels",
+      "How well the kernels of one generation of devices use what the datasheets promise. Every "
+      "figure has its own source.",
+      [](ObjectReader& in) { return read_figures(in, {}); });
 }
 
 KernelFigures load_kernel_figures(const std::filesystem::path& path) {

@@ -38,6 +38,9 @@ struct KernelFigures {
 [[nodiscard]] KernelFigures read_kernel_figures(const JsonDocument& document, std::string id,
                                                 const std::filesystem::path& folder);
 
+/// configs/schema/kernels.schema.json.
+[[nodiscard]] JsonValue kernel_schema();
+
 /// Ids of the kernel parameters in a folder (names of its .json files), sorted. Throws ConfigError
 /// if the folder cannot be read.
 [[nodiscard]] std::vector<std::string> kernel_figure_ids(const std::filesystem::path& folder);

@@ -30,11 +30,10 @@ template <>
 const std::vector<KernelField<TileShape>>& kernel_fields() {
   using Of = TileShape;
   static const std::vector<KernelField<Of>> rows{
-      key("rows", &Of::rows, kLength, "").measured_as("rows"),
-      key("columns", &Of::columns, kLength, "").measured_as("columns"),
+      key("rows", &Of::rows, kLength, ""),
+      key("columns", &Of::columns, kLength, ""),
       key("efficiency", &Of::efficiency, kShare,
-          "Fraction of a multiprocessor's peak in the main loop")
-          .measured_as("efficiency"),
+          "Fraction of a multiprocessor's peak in the main loop"),
   };
   return rows;
 }
@@ -43,38 +42,28 @@ template <>
 const std::vector<KernelField<GemmParameters>>& kernel_fields() {
   using Of = GemmParameters;
   static const std::vector<KernelField<Of>> rows{
-      key("launch", &Of::launch, kNone, "Duration of an empty kernel")
-          .measured_as("launch")
-          .fitted(0, 1e-7, 1e-3),
+      key("launch", &Of::launch, kNone, "Duration of an empty kernel").fitted(0, 1e-7, 1e-3),
       key("tile_start", &Of::tile_start, kNone, "Prologue and epilogue of every tile")
-          .measured_as("tile_start")
           .fitted(1, 1e-8, 1e-4),
-      key("depth_grain", &Of::k_granularity, kLength, "k is processed in steps of this length")
-          .measured_as("depth_grain"),
+      key("depth_grain", &Of::k_granularity, kLength, "k is processed in steps of this length"),
       part("alignment", "elements", &Of::alignment, kLength,
-           "Fast kernels need operand rows that begin at multiples of this many elements")
-          .measured_as("alignment"),
+           "Fast kernels need operand rows that begin at multiples of this many elements"),
       part("alignment", "unaligned", &Of::unaligned, kShare,
            "Fraction of the rate reached otherwise"),
       part("alignment", "unaligned_batches", &Of::unaligned_batches, kShare,
            "The same for batched GEMMs"),
-      key("tiles", &Of::tiles, kNone, "Tile shapes of the result, usable in both orientations")
-          .measured_as("tiles"),
+      key("tiles", &Of::tiles, kNone, "Tile shapes of the result, usable in both orientations"),
       part("parts", "most", &Of::max_split_k, {1, 1024},
-           "Maximum number of splits of k (split-K), a power of two")
-          .measured_as("most_parts"),
-      part("parts", "shortest", &Of::min_k_per_split, kLength, "Minimum length of k per split")
-          .measured_as("shortest_part"),
+           "Maximum number of splits of k (split-K), a power of two"),
+      part("parts", "shortest", &Of::min_k_per_split, kLength, "Minimum length of k per split"),
       part("parts", "traffic", &Of::split_k_traffic, kRatio,
            "Bytes moved to reduce the splits, relative to reading and writing each once in fp32")
-          .measured_as("part_traffic")
           .fitted(4, 0.1, 10),
       part("load", "loss", &Of::throttling_loss, {0, 0.99},
            "Fraction of the rate that long GEMMs lose to lower clocks")
           .fitted(3, 0, 0.5),
       part("load", "half_after", &Of::throttling_half_time, kNone,
            "Duration at the peak after which half of it is lost")
-          .measured_as("half_loss")
           .fitted(2, 1e-5, 1),
   };
   return rows;
@@ -84,13 +73,11 @@ template <>
 const std::vector<KernelField<AttentionFigures::OfHeadSize>>& kernel_fields() {
   using Of = AttentionFigures::OfHeadSize;
   static const std::vector<KernelField<Of>> rows{
-      key("head_size", &Of::head_size, kLength, "").measured_as("head_size"),
-      key("forward", &Of::forward, kSmallShare, "Fraction of the peak for very long sequences")
-          .measured_as("forward"),
-      key("backward", &Of::backward, kSmallShare, "The same in backward").measured_as("backward"),
+      key("head_size", &Of::head_size, kLength, ""),
+      key("forward", &Of::forward, kSmallShare, "Fraction of the peak for very long sequences"),
+      key("backward", &Of::backward, kSmallShare, "The same in backward"),
       key("block", &Of::block, {0, kLength.high},
           "Queries of a block at this head size (default: those of all sizes)")
-          .measured_as("block")
           .optional(),
   };
   return rows;
@@ -100,8 +87,8 @@ template <>
 const std::vector<KernelField<AttentionFigures::Overhead>>& kernel_fields() {
   using Of = AttentionFigures::Overhead;
   static const std::vector<KernelField<Of>> rows{
-      key("full", &Of::full, kRatio, "").measured_as("full"),
-      key("causal", &Of::causal, kRatio, "").measured_as("causal"),
+      key("full", &Of::full, kRatio, ""),
+      key("causal", &Of::causal, kRatio, ""),
   };
   return rows;
 }
@@ -110,24 +97,18 @@ template <>
 const std::vector<KernelField<AttentionFigures>>& kernel_fields() {
   using Of = AttentionFigures;
   static const std::vector<KernelField<Of>> rows{
-      key("launch", &Of::launch, kNone, "Duration of an empty kernel").measured_as("launch"),
-      key("block", &Of::block, kLength, "Queries that a multiprocessor processes at a time")
-          .measured_as("block"),
+      key("launch", &Of::launch, kNone, "Duration of an empty kernel"),
+      key("block", &Of::block, kLength, "Queries that a multiprocessor processes at a time"),
       key("resident", &Of::resident, {1, 64},
           "Blocks of queries that share a multiprocessor; fewer in all leave it idle in part "
           "(default: 1)")
-          .measured_as("resident")
           .optional(),
-      key("head_grain", &Of::head_grain, kLength, "Head sizes are padded to multiples of this")
-          .measured_as("head_grain"),
+      key("head_grain", &Of::head_grain, kLength, "Head sizes are padded to multiples of this"),
       key("head_sizes", &Of::head_sizes, kNone,
-          "Efficiency by head size, ascending; interpolated linearly")
-          .measured_as("head_sizes"),
+          "Efficiency by head size, ascending; interpolated linearly"),
       part("overhead_keys", "forward", &Of::forward, kNone,
-           "Constant cost of a block of queries, as an equivalent number of keys")
-          .measured_as("forward_overhead"),
-      part("overhead_keys", "backward", &Of::backward, kNone, "The same in backward")
-          .measured_as("backward_overhead"),
+           "Constant cost of a block of queries, as an equivalent number of keys"),
+      part("overhead_keys", "backward", &Of::backward, kNone, "The same in backward"),
       part("load", "loss", &Of::throttling_loss, {0, 0.99},
            "Fraction of the rate that attention loses to lower clocks in a step (default: 0)")
           .optional(),

@@ -10,9 +10,9 @@
 #include "sim/cost/device_model.hpp"
 #include "topologies/devices/device_kernels.hpp"
 
-/// The parameters of kernels, each declared once. From these rows follow the readers and writers of
-/// configs/kernels and of machine calibrations, the schemas of both, docs/reference/keys.md, and
-/// which parameters `lockstep calibrate` fits to measured tables.
+/// The parameters of kernels, each declared once. From these rows follow the reader, the writer and
+/// the schema of configs/kernels, of calibrations and of measured machines, docs/reference/keys.md,
+/// and which parameters `lockstep calibrate` fits to measured tables.
 namespace lockstep {
 
 /// What a parameter can be: a duration, a count or a ratio, or a list or group of such.
@@ -49,19 +49,14 @@ struct KernelFit {
 
 template <class Of>
 struct KernelField {
-  std::string_view key{};   // in configs/kernels
+  std::string_view key{};
   std::string_view part{};  // key within its value, if that is an object
   typename KernelMember<Of>::Type member{};
   KernelRange range{};
   std::string_view help{};
-  std::string_view machine{};  // key in machine calibrations; empty: not in them
   std::optional<KernelFit> fit{};
   bool required = true;  // false: the value of a default-constructed object if absent
 
-  [[nodiscard]] KernelField measured_as(std::string_view key_of_machine) && {
-    machine = key_of_machine;
-    return *this;
-  }
   [[nodiscard]] KernelField fitted(int order, double low, double high) && {
     fit = KernelFit{order, low, high};
     return *this;

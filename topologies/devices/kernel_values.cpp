@@ -10,18 +10,6 @@ namespace lockstep {
 
 namespace {
 
-template <class T>
-struct IsList : std::false_type {};
-template <class T>
-struct IsList<std::vector<T>> : std::true_type {};
-
-template <class Of>
-[[nodiscard]] bool is_list(const KernelField<Of>& field) {
-  return std::visit(
-      [](auto member) { return IsList<std::decay_t<decltype(std::declval<Of>().*member)>>::value; },
-      field.member);
-}
-
 void read_value(const ValueReader& value, const KernelRange& /*none*/, Duration& into) {
   into = value.duration();
 }
@@ -32,8 +20,15 @@ void read_value(const ValueReader& value, const KernelRange& range, double& into
   into = value.number(range.low, range.high);
 }
 template <class Part>
+Part read_plain(ObjectReader& in) {
+  Part out;
+  FigureReader plain;
+  read_parameters(in, plain, out);
+  return out;
+}
+template <class Part>
 void read_value(const ValueReader& value, const KernelRange& /*none*/, Part& into) {
-  into = value.object(read_plain_parameters<Part>);
+  into = value.object(read_plain<Part>);
 }
 /// Head sizes stand in ascending order, so that interpolation finds its neighbors.
 void check_order(const ValueReader& value, const std::vector<AttentionFigures::OfHeadSize>& sizes) {
@@ -44,9 +39,7 @@ void check_order(const ValueReader& value, const std::vector<AttentionFigures::O
 void check_order(const ValueReader& /*any*/, const std::vector<TileShape>& /*tiles*/) {}
 template <class Part>
 void read_value(const ValueReader& value, const KernelRange& /*none*/, std::vector<Part>& into) {
-  value.array(
-      [&into](const ValueReader& one) { into.push_back(one.object(read_plain_parameters<Part>)); },
-      1);
+  value.array([&into](const ValueReader& one) { into.push_back(one.object(read_plain<Part>)); }, 1);
   check_order(value, into);
 }
 
@@ -60,9 +53,10 @@ template <class Of>
 void read_parts(ObjectReader& in, const std::vector<KernelField<Of>>& fields, std::size_t first,
                 Of& out) {
   for (std::size_t i = first; i < end_of_key(fields, first); ++i) {
+    const Key part{fields[i].part, fields[i].help};
     if (fields[i].required) {
-      read_member(in.required(fields[i].part), fields[i], out);
-    } else if (const auto found = in.optional(fields[i].part)) {
+      read_member(in.required(part), fields[i], out);
+    } else if (const auto found = in.optional(part)) {
       read_member(*found, fields[i], out);
     }
   }
@@ -79,12 +73,12 @@ void read_parts(ObjectReader& in, const std::vector<KernelField<Of>>& fields, st
 }
 template <class Part>
 [[nodiscard]] JsonValue json_value(const Part& value, const KernelFormat& format) {
-  return plain_parameters_json(value, format);
+  return {{}, parameters_json(value, format)};
 }
 template <class Part>
 [[nodiscard]] JsonValue json_value(const std::vector<Part>& values, const KernelFormat& format) {
   std::vector<JsonValue> out;
-  for (const Part& value : values) out.push_back(plain_parameters_json(value, format));
+  for (const Part& value : values) out.push_back({{}, parameters_json(value, format)});
   return json_of(std::move(out));
 }
 
@@ -97,37 +91,30 @@ template <class Of>
 }  // namespace
 
 template <class Of>
-void read_parameters(ObjectReader& in, FigureReader& sources, Of& out, bool partial) {
+void read_parameters(ObjectReader& in, FigureReader& reader, Of& out, bool partial) {
   const auto& fields = kernel_fields<Of>();
   for (std::size_t i = 0; i < fields.size(); i = end_of_key(fields, i)) {
-    if ((partial || !fields[i].required) && !in.optional(fields[i].key)) continue;
-    sources.figure(in, fields[i].key, [&](const ValueReader& value) {
-      if (fields[i].part.empty()) {
+    const bool whole = fields[i].part.empty();
+    const auto read = [&](const ValueReader& value) {
+      if (whole) {
         read_member(value, fields[i], out);
       } else {
         value.object([&](ObjectReader& parts) { read_parts(parts, fields, i, out); });
       }
       return true;
-    });
-  }
-}
-
-template <class Of>
-Of read_plain_parameters(ObjectReader& in) {
-  Of out;
-  for (const KernelField<Of>& field : kernel_fields<Of>()) {
-    if (field.machine.empty()) continue;
-    if (field.required) {
-      read_member(in.required(field.machine), field, out);
-    } else if (const auto found = in.optional(field.machine)) {
-      read_member(*found, field, out);
+    };
+    const Key key{fields[i].key, whole ? fields[i].help : std::string_view{}};
+    if (fields[i].required && !partial) {
+      (void)reader.figure(in, key, read);
+    } else {
+      (void)reader.optional_figure(in, key, read);
     }
   }
-  return out;
 }
 
 template <class Of>
-JsonObject parameters_json(const Of& of, const KernelFormat& format, std::string_view source) {
+JsonObject parameters_json(const Of& of, const KernelFormat& format,
+                           std::optional<std::string_view> source) {
   const auto& fields = kernel_fields<Of>();
   JsonObject out;
   for (std::size_t i = 0; i < fields.size(); i = end_of_key(fields, i)) {
@@ -138,32 +125,20 @@ JsonObject parameters_json(const Of& of, const KernelFormat& format, std::string
         parts.push_back({std::string{fields[j].part}, {}, member_json(fields[j], of, format)});
       value.data = std::move(parts);
     }
-    out.push_back({std::string{fields[i].key},
-                   {},
-                   json_object({{"value", std::move(value)}, {"source", json_of(source)}})});
+    if (source) value = json_object({{"value", std::move(value)}, {"source", json_of(*source)}});
+    out.push_back({std::string{fields[i].key}, {}, std::move(value)});
   }
   return out;
-}
-
-template <class Of>
-JsonValue plain_parameters_json(const Of& of, const KernelFormat& format) {
-  JsonObject out;
-  for (const bool lists : {false, true})
-    for (const KernelField<Of>& field : kernel_fields<Of>())
-      if (!field.machine.empty() && is_list(field) == lists)
-        out.push_back({std::string{field.machine}, {}, member_json(field, of, format)});
-  return {{}, std::move(out)};
 }
 
 template void read_parameters(ObjectReader&, FigureReader&, GemmParameters&, bool);
 template void read_parameters(ObjectReader&, FigureReader&, AttentionFigures&, bool);
 template void read_parameters(ObjectReader&, FigureReader&, KernelFigures&, bool);
-template GemmParameters read_plain_parameters(ObjectReader&);
-template AttentionFigures read_plain_parameters(ObjectReader&);
-template JsonObject parameters_json(const GemmParameters&, const KernelFormat&, std::string_view);
-template JsonObject parameters_json(const AttentionFigures&, const KernelFormat&, std::string_view);
-template JsonObject parameters_json(const KernelFigures&, const KernelFormat&, std::string_view);
-template JsonValue plain_parameters_json(const GemmParameters&, const KernelFormat&);
-template JsonValue plain_parameters_json(const AttentionFigures&, const KernelFormat&);
+template JsonObject parameters_json(const GemmParameters&, const KernelFormat&,
+                                    std::optional<std::string_view>);
+template JsonObject parameters_json(const AttentionFigures&, const KernelFormat&,
+                                    std::optional<std::string_view>);
+template JsonObject parameters_json(const KernelFigures&, const KernelFormat&,
+                                    std::optional<std::string_view>);
 
 }  // namespace lockstep

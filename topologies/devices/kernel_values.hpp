@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,19 +9,15 @@
 #include "topologies/devices/device_figure.hpp"
 #include "topologies/devices/kernel_fields.hpp"
 
-/// Parameters of kernels in JSON, by the rows of kernel_fields.hpp. Two forms: in configs/kernels
-/// and calibrations every value has a source, {"value": ..., "source": ...}; machine calibrations
-/// contain plain values. `Of`: GemmParameters, AttentionFigures or KernelFigures.
+/// Parameters of kernels in JSON, by the rows of kernel_fields.hpp: each with its source in
+/// configs/kernels and calibrations, plain in the file of a measured machine. `Of`: GemmParameters,
+/// AttentionFigures or KernelFigures.
 namespace lockstep {
 
-/// Reads values with sources into `out`. `partial`: absent keys keep their value, as in a file that
-/// extends another.
+/// Reads them into `out`. `partial`: absent keys keep their value, as in a file that extends
+/// another.
 template <class Of>
-void read_parameters(ObjectReader& in, FigureReader& sources, Of& out, bool partial = false);
-
-/// Reads plain values by their keys in machine calibrations.
-template <class Of>
-[[nodiscard]] Of read_plain_parameters(ObjectReader& in);
+void read_parameters(ObjectReader& in, FigureReader& reader, Of& out, bool partial = false);
 
 /// How numbers are written.
 struct KernelFormat {
@@ -28,12 +25,9 @@ struct KernelFormat {
   std::string (*number)(double) = nullptr;      // a JSON number
 };
 
-/// Every key, each value with the same source; read_parameters() reads it.
+/// Every key, each value with the same source or, without one, plain; read_parameters() reads it.
 template <class Of>
 [[nodiscard]] JsonObject parameters_json(const Of& of, const KernelFormat& format,
-                                         std::string_view source);
-/// Keys of machine calibrations, lists last; read_plain_parameters() reads it.
-template <class Of>
-[[nodiscard]] JsonValue plain_parameters_json(const Of& of, const KernelFormat& format);
+                                         std::optional<std::string_view> source = {});
 
 }  // namespace lockstep

@@ -41,10 +41,17 @@ void blame(const Plan& plan, ObjectReader& in, const BuildError& error) {
   in.note(error.parameter(), error.what());
 }
 
-std::optional<BuilderCall> read_call(const std::optional<ValueReader>& at, std::string_view noun,
-                                     bool fabrics_only) {
+std::optional<BuilderCall> read_fabric(const std::optional<ValueReader>& at) {
   if (!at) return std::nullopt;
-  return at->object([&](ObjectReader& in) { return read_builder_call(in, noun, fabrics_only); });
+  return at->object(
+      [](ObjectReader& in) { return read_builder_call(in, "fabric", &Builder::is_fabric); });
+}
+
+std::optional<BuilderCall> read_topology(const std::optional<ValueReader>& at) {
+  if (!at) return std::nullopt;
+  return at->object([](ObjectReader& in) {
+    return read_builder_call(in, "topology", [](const Builder&) { return true; });
+  });
 }
 
 std::optional<int> read_count(ObjectReader& in, std::string_view key, std::int64_t most) {
@@ -79,8 +86,8 @@ Plan read_plan(ObjectReader& in) {
   Plan plan;
   plan.topology_at = in.optional("topology");
   plan.fabric_at = in.optional("fabric");
-  plan.topology = read_call(plan.topology_at, "topology", false);
-  plan.fabric = read_call(plan.fabric_at, "fabric", true);
+  plan.topology = read_topology(plan.topology_at);
+  plan.fabric = read_fabric(plan.fabric_at);
   plan.size.nodes = read_count(in, "nodes", kMostNodes);
   plan.size.ranks = read_count(in, "ranks", kMostRanks);
   check_size_key(in, plan);
@@ -140,7 +147,7 @@ std::optional<Cluster> read_node_cluster(ObjectReader& in, const ClusterSize& as
   Plan plan;
   auto node = in.object("node", [](ObjectReader& parts) { return read_node(parts); });
   plan.fabric_at = in.optional("fabric");
-  plan.fabric = read_call(plan.fabric_at, "fabric", true);
+  plan.fabric = read_fabric(plan.fabric_at);
   plan.size.nodes = static_cast<int>(in.integer("nodes", 1, kMostNodes));
   if (in.self().problems().any()) return std::nullopt;
   resize(plan, asked);
@@ -175,20 +182,33 @@ struct Read {
   std::optional<Cluster> cluster;
 };
 
+Read read_root(ObjectReader& in, const ClusterSize& size) {
+  Read parts;
+  parts.name = in.string("name");
+  parts.summary = in.string("summary", "");
+  parts.device = in.string({"device", "Device of configs/devices (default: host)"}, "host");
+  parts.costs = read_operating_costs(in);
+  if (in.describes()) {
+    describe_cluster_body(in);
+  } else {
+    parts.cluster = read_body(in, size);
+  }
+  return parts;
+}
+
 }  // namespace
 
 ClusterFile read_cluster(const JsonDocument& document, const ClusterSize& size) {
-  Read read = read_document(document, [&size](ObjectReader& in) {
-    Read parts;
-    parts.name = in.string("name");
-    parts.summary = in.string("summary", "");
-    parts.device = in.string("device", "host");
-    parts.costs = read_operating_costs(in);
-    parts.cluster = read_body(in, size);
-    return parts;
-  });
+  Read read = read_document(document, [&size](ObjectReader& in) { return read_root(in, size); });
   return {std::move(read.name), std::move(read.summary), std::move(read.device),
           std::move(*read.cluster), read.costs};
+}
+
+JsonValue cluster_schema() {
+  return schema_of("cluster",
+                   "A cluster: a topology builder with its parameters, or an explicit graph of one "
+                   "node or of the whole cluster.",
+                   [](ObjectReader& in) { return read_root(in, {}); });
 }
 
 ClusterFile load_cluster(const std::filesystem::path& path, const ClusterSize& size) {

@@ -28,4 +28,7 @@ struct ClusterFile {
 /// The same from a document in memory.
 [[nodiscard]] ClusterFile read_cluster(const JsonDocument& document, const ClusterSize& size = {});
 
+/// configs/schema/cluster.schema.json.
+[[nodiscard]] JsonValue cluster_schema();
+
 }  // namespace lockstep

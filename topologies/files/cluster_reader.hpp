@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -16,9 +17,12 @@ struct NodeBlueprint;
 [[nodiscard]] LinkFigures read_link(ObjectReader& in);
 
 /// `{"builder": name, parameter: value, ...}` with that builder's parameters. `noun` names what is
-/// expected in errors; with `fabrics_only` only fabrics are accepted.
+/// expected in errors; only builders that `allows` admits are accepted.
 [[nodiscard]] BuilderCall read_builder_call(ObjectReader& in, std::string_view noun,
-                                            bool fabrics_only);
+                                            const std::function<bool(const Builder&)>& allows);
+
+/// Describes the forms of a cluster file, each by the topologies that it may have.
+void describe_cluster_body(ObjectReader& in);
 
 /// `{"vertices": [...], "cables": [...]}`: an explicit graph. Empty if a problem was reported.
 [[nodiscard]] std::optional<Cluster> read_graph(ObjectReader& in);

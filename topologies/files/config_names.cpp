@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <system_error>
 
 #include "sim/config/complaint.hpp"
@@ -17,6 +18,19 @@ namespace {
 constexpr std::size_t kShortestBeginning = 3;  // characters
 constexpr std::size_t kFewNames = 8;           // all are listed
 
+constexpr std::array<std::string_view, 7> kFolders{"devices", "clusters", "models",   "scenarios",
+                                                   "stacks",  "spaces",   "campaigns"};
+
+/// Calls each(folder, alias, id) for the aliases of configs/aliases.json.
+template <class Each>
+void read_aliases(ObjectReader& in, Each each) {
+  for (const std::string_view folder : kFolders)
+    if (const auto value = in.optional({folder, "Alias to file name without .json"}))
+      value->object([&](ObjectReader& names) {
+        for (const auto& [name, id] : names.all()) each(folder, name, id);
+      });
+}
+
 bool begins(std::string_view name, std::string_view beginning) {
   return name.substr(0, beginning.size()) == beginning;
 }
@@ -28,23 +42,29 @@ ConfigNames::ConfigNames(const std::filesystem::path& configs, std::string_view 
   const std::filesystem::path table = configs / "aliases.json";
   std::error_code ignored;
   if (!std::filesystem::exists(table, ignored)) return;
-  const auto read_folder = [&](const std::string& of, const ValueReader& value) {
-    value.object([&](ObjectReader& names) {
-      for (const auto& [name, id] : names.all()) {
-        const std::string target = id.string();
-        if (of != folder) continue;
-        aliases_.push_back({name, target});
-        if (!target.empty() && !std::binary_search(ids_.begin(), ids_.end(), target))
-          id.note(complain_of_name("file in " + of, target, {ids_.begin(), ids_.end()}));
-      }
-    });
+  const auto take = [&](std::string_view of, const std::string& name, const ValueReader& id) {
+    const std::string target = id.string();
+    if (of != folder) return;
+    aliases_.push_back({name, target});
+    if (!target.empty() && !std::binary_search(ids_.begin(), ids_.end(), target))
+      id.note(complain_of_name(fmt::format("file in {}", of), target, {ids_.begin(), ids_.end()}));
   };
   (void)read_document(read_json(table), [&](ObjectReader& in) {
-    for (const std::string_view each :
-         {"devices", "clusters", "models", "scenarios", "stacks", "spaces", "campaigns"})
-      if (const auto value = in.optional(each)) read_folder(std::string{each}, *value);
+    read_aliases(in, take);
     return true;
   });
+}
+
+JsonValue aliases_schema() {
+  return schema_of(
+      "aliases",
+      "Short names of shipped files by folder; each stands for a file name without .json.",
+      [](ObjectReader& in) {
+        read_aliases(in, [](std::string_view, const std::string&, const ValueReader& id) {
+          (void)id.string();
+        });
+        return true;
+      });
 }
 
 std::optional<std::string> ConfigNames::known(std::string_view name) const {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/json.hpp"
+
 /// Names of shipped files: devices, clusters, models, scenarios, software stacks.
 namespace lockstep {
 
@@ -43,5 +45,8 @@ class ConfigNames {
   std::vector<std::string> ids_;  // sorted
   std::vector<Alias> aliases_;    // in the order of the file
 };
+
+/// configs/schema/aliases.schema.json.
+[[nodiscard]] JsonValue aliases_schema();
 
 }  // namespace lockstep

@@ -51,9 +51,16 @@ void read_vertex(GraphFile& file, const ValueReader& value, Extent extent) {
     vertex.kind = *parse_vertex_kind(in.one_of("kind", "kind of vertex", kinds_of(extent)));
     vertex.node = 0;
     if (extent == Extent::whole_cluster)
-      vertex.node = static_cast<int>(in.integer("node", 0, kMostIndex, -1));
-    vertex.rail = static_cast<int>(in.integer("rail", 0, kMostIndex, -1));
-    vertex.forwards = in.boolean("forwards", !holds_a_rank(vertex.kind));
+      vertex.node = static_cast<int>(
+          in.integer({"node", "Index of the node (default: every rank is a node of its own)"}, 0,
+                     kMostIndex, -1));
+    vertex.rail = static_cast<int>(in.integer(
+        {"rail",
+         "Rail of a NIC (default: its index) or of a GPU (default: that of the nearest NIC)"},
+        0, kMostIndex, -1));
+    vertex.forwards = in.boolean(
+        {"forwards", "Transfers may pass through this vertex (default: true except for ranks)"},
+        !holds_a_rank(vertex.kind));
     (void)in.optional_string("source");
     const auto next = static_cast<VertexId>(file.places.size());
     const bool is_new = file.ids.emplace(vertex.name, next).second;
@@ -79,8 +86,9 @@ std::optional<VertexId> read_end(const GraphFile& file, const ValueReader& value
 void read_cable(GraphFile& file, const ValueReader& value) {
   value.object([&](ObjectReader& in) {
     std::vector<std::optional<VertexId>> ends;
-    const ValueReader between = in.required("between");
+    const ValueReader between = in.required({"between", "Ids of the two vertices it connects"});
     between.array([&](const ValueReader& end) { ends.push_back(read_end(file, end)); }, 2, 2);
+    between.refine("uniqueItems", "true");
     std::vector<std::string_view> kinds = names_of(kLinkKindNames);
     kinds.emplace_back("xgmi");
     const auto kind = parse_link_kind(in.one_of("kind", "kind of cable", kinds));
@@ -135,6 +143,8 @@ void check_reach(const GraphFile& file, const Cluster& cluster) {
 bool read_parts(GraphFile& file, ObjectReader& in, Extent extent) {
   const ValueReader vertices = in.required("vertices");
   vertices.array([&](const ValueReader& value) { read_vertex(file, value, extent); }, 1);
+  vertices.refine("contains", R"({"type": "object", "properties": {"kind": {"const": "gpu"}},
+                                  "required": ["kind"]})");
   in.array("cables", [&file](const ValueReader& value) { read_cable(file, value); });
   bool any_gpu = false;
   for (VertexId v = 0; v < vertex_count(*file.graph); ++v) {
@@ -172,7 +182,7 @@ Cluster alone(const Graph& node) {
 
 std::optional<Cluster> read_graph(ObjectReader& in) {
   GraphFile file;
-  if (!read_parts(file, in, Extent::whole_cluster)) return std::nullopt;
+  if (!read_parts(file, in, Extent::whole_cluster) || in.describes()) return std::nullopt;
   number(*file.graph);
   const Cluster cluster = cluster_of(std::move(file.graph));
   check_reach(file, cluster);
@@ -181,7 +191,7 @@ std::optional<Cluster> read_graph(ObjectReader& in) {
 
 std::unique_ptr<NodeBlueprint> read_node(ObjectReader& in) {
   GraphFile file;
-  if (!read_parts(file, in, Extent::one_node)) return nullptr;
+  if (!read_parts(file, in, Extent::one_node) || in.describes()) return nullptr;
   number(*file.graph);
   check_places(file, in);
   if (in.self().problems().any()) return nullptr;

@@ -41,6 +41,21 @@ void read_buffer(ObjectReader& in, Protocol& protocol) {
   protocol.slot_size = Bytes{size.count() / protocol.slots};
 }
 
+Protocol read_protocol_file(ObjectReader& in) {
+  Protocol protocol;
+  protocol.name = in.string({"name", "Name used by the library"});
+  protocol.summary = in.string("summary");
+  in.object({"payload", "Payload bytes per bytes on the wire (of); bytes <= of"},
+            [&](ObjectReader& payload) { read_payload(payload, protocol); });
+  in.object({"added_latency",
+             "Additional latency of a hop between two GPUs, by the kind of link on which it "
+             "leaves the GPU; network: to another node"},
+            [&](ObjectReader& added) { read_added_latency(added, protocol); });
+  in.object({"buffer", "Buffer of a connection per channel; its size is a multiple of the slots"},
+            [&](ObjectReader& buffer) { read_buffer(buffer, protocol); });
+  return protocol;
+}
+
 int count_ends(const Graph& graph, const ClusterLink& link, bool (*is)(VertexKind)) {
   return static_cast<int>(is(graph[link.from].kind)) + static_cast<int>(is(graph[link.to].kind));
 }
@@ -146,16 +161,16 @@ Rate Protocol::payload_rate(Rate wire) const {
 }
 
 Protocol read_protocol(const JsonDocument& document, std::string id) {
-  return read_document(document, [&id](ObjectReader& in) {
-    Protocol protocol;
-    protocol.id = std::move(id);
-    protocol.name = in.string("name");
-    protocol.summary = in.string("summary");
-    in.object("payload", [&](ObjectReader& payload) { read_payload(payload, protocol); });
-    in.object("added_latency", [&](ObjectReader& added) { read_added_latency(added, protocol); });
-    in.object("buffer", [&](ObjectReader& buffer) { read_buffer(buffer, protocol); });
-    return protocol;
-  });
+  Protocol out = read_document(document, read_protocol_file);
+  out.id = std::move(id);
+  return out;
+}
+
+JsonValue protocol_schema() {
+  return schema_of("protocol",
+                   "A wire protocol of a collective library: payload share, additional latency per "
+                   "hop, and data in flight.",
+                   read_protocol_file);
 }
 
 Protocol load_protocol(const std::filesystem::path& path) {

@@ -42,6 +42,9 @@ struct Protocol {
 /// The same from a document in memory.
 [[nodiscard]] Protocol read_protocol(const JsonDocument& document, std::string id);
 
+/// configs/schema/protocol.schema.json.
+[[nodiscard]] JsonValue protocol_schema();
+
 /// Ids of the protocols in a folder (names of its .json files), sorted. Throws ConfigError if the
 /// folder cannot be read.
 [[nodiscard]] std::vector<std::string> protocol_ids(const std::filesystem::path& folder);

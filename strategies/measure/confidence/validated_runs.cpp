@@ -13,7 +13,7 @@ constexpr std::int64_t kMost = 1'000'000'000;
 constexpr double kMostParameters = 1e18;
 constexpr double kMostError = 1e6;
 
-int count(ObjectReader& in, std::string_view key) {
+int count(ObjectReader& in, const Key& key) {
   return static_cast<int>(in.integer(key, 1, kMost));
 }
 
@@ -46,41 +46,53 @@ struct Residuals {
 };
 
 void read_memory(ObjectReader& in, Residuals& out) {
-  const auto at = in.optional("peak_memory");
+  const auto at =
+      in.optional({"peak_memory", "Errors of the simulated peak memory of measured runs"});
   if (!at) return;
   at->array([&out](const ValueReader& one) {
     one.object([&out](ObjectReader& row) {
       (void)row.string("group");
-      out.memory_errors.push_back(row.number("error", -0.999, kMostError));
+      out.memory_errors.push_back(
+          row.number({"error", "Simulated over measured, less one"}, -0.999, kMostError));
     });
   });
 }
 
+Residuals read_residual_file(ObjectReader& in) {
+  (void)in.string("source");
+  Residuals out;
+  in.array(
+      "runs",
+      [&out](const ValueReader& one) {
+        one.object([&out](ObjectReader& run) {
+          ValidatedRun checked;
+          checked.group = run.string("group");
+          checked.error =
+              run.number({"error", "Relative error: simulated / measured - 1"}, -0.999, kMostError);
+          checked.kind = run.object("kind", read_kind);
+          out.runs.push_back(std::move(checked));
+        });
+      },
+      1);
+  read_memory(in, out);
+  return out;
+}
+
 Residuals read_residuals(const JsonDocument& document) {
-  return read_document(document, [](ObjectReader& in) {
-    (void)in.string("source");
-    Residuals out;
-    in.array(
-        "runs",
-        [&out](const ValueReader& one) {
-          one.object([&out](ObjectReader& run) {
-            ValidatedRun checked;
-            checked.group = run.string("group");
-            checked.error = run.number("error", -0.999, kMostError);
-            checked.kind = run.object("kind", read_kind);
-            out.runs.push_back(std::move(checked));
-          });
-        },
-        1);
-    read_memory(in, out);
-    return out;
-  });
+  return read_document(document, read_residual_file);
 }
 
 }  // namespace
 
 std::vector<ValidatedRun> read_validated_runs(const JsonDocument& document) {
   return read_residuals(document).runs;
+}
+
+JsonValue residuals_schema() {
+  return schema_of("residuals",
+                   "Measured training runs and the errors of their simulated step times, as "
+                   "`lockstep validate --residuals` writes them.",
+                   read_residual_file);
 }
 
 std::vector<ValidatedRun> load_validated_runs(const std::filesystem::path& path) {

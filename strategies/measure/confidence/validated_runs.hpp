@@ -13,6 +13,9 @@ namespace lockstep {
 /// validate --residuals` writes them. Throws ConfigError with every problem of the file.
 [[nodiscard]] std::vector<ValidatedRun> load_validated_runs(const std::filesystem::path& path);
 
+/// configs/schema/residuals.schema.json.
+[[nodiscard]] JsonValue residuals_schema();
+
 /// Signed relative errors of simulated peak memory, from the same file; empty if it has none.
 /// Throws ConfigError.
 [[nodiscard]] std::vector<double> load_memory_errors(const std::filesystem::path& path);

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "sim/cost/cost_model.hpp"
-#include "strategies/measure/machine/measured_machine.hpp"
+#include "strategies/calibration/measured_machine.hpp"
 #include "topologies/devices/device.hpp"
 
 namespace lockstep {

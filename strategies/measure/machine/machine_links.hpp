@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "strategies/measure/machine/measured_machine.hpp"
+#include "strategies/calibration/measured_machine.hpp"
 #include "topologies/devices/device.hpp"
 #include "topologies/graph/cluster.hpp"
 

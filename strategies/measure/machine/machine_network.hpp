@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/network/network.hpp"
-#include "strategies/measure/machine/measured_machine.hpp"
+#include "strategies/calibration/measured_machine.hpp"
 
 namespace lockstep {
 

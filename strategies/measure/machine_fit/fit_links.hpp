@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "strategies/measure/machine/measured_machine.hpp"
+#include "strategies/calibration/measured_machine.hpp"
 
 namespace lockstep {
 

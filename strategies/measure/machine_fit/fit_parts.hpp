@@ -5,8 +5,8 @@
 #include <iterator>
 #include <vector>
 
+#include "strategies/calibration/measured_machine.hpp"
 #include "strategies/measure/fit/descent.hpp"
-#include "strategies/measure/machine/measured_machine.hpp"
 
 /// Internal to this folder: one fit per kind of kernel. Each adds its parameters to the model and
 /// relies on earlier ones: memory, GEMMs, then the rest.

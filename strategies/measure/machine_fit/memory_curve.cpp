@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "strategies/measure/machine/measured_machine.hpp"
+#include "strategies/calibration/measured_machine.hpp"
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/execute/command_graph/backend.hpp"
-#include "strategies/measure/machine/measured_machine.hpp"
+#include "strategies/calibration/measured_machine.hpp"
 
 namespace lockstep {
 

@@ -2,7 +2,7 @@
 
 #include "sim/execute/command_graph/command_graph.hpp"
 #include "sim/program/program.hpp"
-#include "strategies/measure/machine/measured_machine.hpp"
+#include "strategies/calibration/measured_machine.hpp"
 
 namespace lockstep {
 

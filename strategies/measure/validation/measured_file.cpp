@@ -15,6 +15,12 @@ bool has_key(const JsonObject& object, std::string_view key) {
 
 /// Nothing where the element is of no form, which is noted.
 std::optional<Measured> read_element(const ValueReader& at) {
+  if (at.describes()) {
+    (void)at.object(read_measured_run);
+    (void)at.object(read_collective_table);
+    (void)at.object(read_device_table);
+    return std::nullopt;
+  }
   const JsonObject* object = at.value() == nullptr ? nullptr : at.value()->get_if<JsonObject>();
   if (object == nullptr) {
     at.refuse("an object: a training run, a table of a collective or a table of a device");
@@ -64,6 +70,16 @@ std::vector<Measured> read_measured(const JsonDocument& document) {
   }
   problems.throw_if_any();
   return out;
+}
+
+JsonValue measured_schema() {
+  return schema_of_root("measured results",
+                        "Measured results in SI units: training runs, collectives and kernels. "
+                        "Omitted fields are unknown.",
+                        [](const ValueReader& root) {
+                          root.array([](const ValueReader& each) { (void)read_element(each); });
+                          return true;
+                        });
 }
 
 std::vector<Measured> load_measured(const std::filesystem::path& path) {

@@ -19,4 +19,7 @@ namespace lockstep {
 /// Concatenates several files; problems of all of them are reported together.
 [[nodiscard]] std::vector<Measured> load_measured(const std::vector<std::filesystem::path>& paths);
 
+/// configs/schema/measured.schema.json.
+[[nodiscard]] JsonValue measured_schema();
+
 }  // namespace lockstep

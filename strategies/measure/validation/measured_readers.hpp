@@ -16,8 +16,8 @@ namespace lockstep {
 [[nodiscard]] JsonValue read_measured_cluster(ObjectReader& in);
 
 // Quantities in SI units. Invalid ones are reported and replaced by a valid value.
-[[nodiscard]] std::optional<Duration> optional_seconds(ObjectReader& in, std::string_view key);
-[[nodiscard]] std::optional<Rate> optional_bandwidth(ObjectReader& in, std::string_view key);
-[[nodiscard]] std::optional<FlopRate> optional_flops(ObjectReader& in, std::string_view key);
+[[nodiscard]] std::optional<Duration> optional_seconds(ObjectReader& in, const Key& key);
+[[nodiscard]] std::optional<Rate> optional_bandwidth(ObjectReader& in, const Key& key);
+[[nodiscard]] std::optional<FlopRate> optional_flops(ObjectReader& in, const Key& key);
 
 }  // namespace lockstep

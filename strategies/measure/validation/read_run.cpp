@@ -41,10 +41,17 @@ void drop_trays(JsonValue& cluster) {
 
 /// Mixture of experts: `experts` and `experts_per_token` together; the others only with them.
 void check_experts(ObjectReader& in) {
-  const auto experts = in.optional_integer("experts", 2, kMostExperts);
-  const auto visited = in.optional_integer("experts_per_token", 1, kMostExperts);
-  const auto ffn = in.optional_integer("expert_ffn", 1, 4 * kWidest);
-  const auto shared = in.optional_integer("shared_experts", 0, kMostExperts);
+  const auto experts =
+      in.optional_integer({"experts", "Routed experts per layer"}, 2, kMostExperts);
+  const auto visited =
+      in.optional_integer({"experts_per_token", "Routed experts per token"}, 1, kMostExperts);
+  const auto ffn = in.optional_integer(
+      {"expert_ffn", "Inner dimension of an expert (default: ffn)"}, 1, 4 * kWidest);
+  const auto shared =
+      in.optional_integer({"shared_experts", "Shared experts (default: 0)"}, 0, kMostExperts);
+  in.refine("dependencies",
+            R"({"experts": ["experts_per_token"], "experts_per_token": ["experts"],
+                "expert_ffn": ["experts"], "shared_experts": ["experts"]})");
   const bool any = visited || ffn || shared;
   if (any && !experts) in.note("\"experts\" is missing: the row has other keys of experts");
   if (experts && !visited) in.note("\"experts_per_token\" is missing: the row has \"experts\"");
@@ -75,8 +82,11 @@ void check_degrees(ObjectReader& in) {
 
 void check_context_kind(ObjectReader& in) {
   const auto kind = in.optional("cp_kind");
-  const bool none = kind && kind->value()->get_if<std::nullptr_t>() != nullptr;
-  if (kind && !none) (void)kind->one_of("kind of context parallelism", keys_of(context_names()));
+  const bool none =
+      kind && !kind->describes() && kind->value()->get_if<std::nullptr_t>() != nullptr;
+  if (!kind || none) return;
+  (void)kind->one_of("kind of context parallelism", keys_of(context_names()));
+  kind->allow_null();
 }
 
 void check_parallel(ObjectReader& in, MeasuredRun& run) {
@@ -95,14 +105,19 @@ void check_parallel(ObjectReader& in, MeasuredRun& run) {
 }
 
 void read_results(ObjectReader& in, MeasuredRun& run) {
-  run.step_time = optional_seconds(in, "step_time_s");
-  run.layer_forward = optional_seconds(in, "layer_forward_s");
-  run.layer_backward = optional_seconds(in, "layer_backward_s");
-  const auto bytes = in.optional_integer("peak_memory_bytes", 1, kMostBytes);
+  run.step_time = optional_seconds(in, {"step_time_s", "One optimizer step"});
+  run.layer_forward = optional_seconds(in, {"layer_forward_s", "One layer, one microbatch"});
+  run.layer_backward =
+      optional_seconds(in, {"layer_backward_s", "TFLOP/s per GPU including recomputation"});
+  const auto bytes = in.optional_integer(
+      {"peak_memory_bytes", "Peak memory of the rank that needs most"}, 1, kMostBytes);
   if (bytes) run.peak_memory = Bytes{*bytes};
   const auto kind = in.optional_one_of("memory_kind", "kind of memory", {"allocated", "reserved"});
   run.memory_is_reserved = kind == "reserved";
   (void)in.optional_one_of("basis", "basis", {"read", "derived"});
+  in.refine("anyOf",
+            R"([{"required": ["step_time_s"]}, {"required": ["layer_forward_s"]},
+                {"required": ["layer_backward_s"]}, {"required": ["peak_memory_bytes"]}])");
   if (!run.step_time && !run.layer_forward && !run.layer_backward && !run.peak_memory) {
     in.note(
         "nothing was measured: expected step_time_s, layer_forward_s, layer_backward_s or "
@@ -113,15 +128,16 @@ void read_results(ObjectReader& in, MeasuredRun& run) {
 }  // namespace
 
 JsonValue read_measured_cluster(ObjectReader& in) {
-  const ValueReader at = in.required("cluster");
+  const ValueReader at =
+      in.required({"cluster", "Cluster from a few parameters, as in a scenario"});
   at.object([](ObjectReader& cluster) {
-    (void)cluster.string("gpu");
+    (void)cluster.string({"gpu", "A device of configs/devices"});
     (void)cluster.integer("gpus", 1, kMostGpus);
     (void)cluster.optional_integer("gpus_per_node", 1, kMostPerNode);
     (void)cluster.optional_one_of("intra", "way to join the GPUs of a node",
                                   {"nvswitch", "nvlink-mesh", "nvl72", "pcie"});
     (void)cluster.optional_integer("nics_per_node", 1, kMostPerNode);
-    (void)cluster.optional_number("nic_gbps", 1e-3, kFastestNic);
+    (void)cluster.optional_number({"nic_gbps", "Speed of one NIC in Gb/s"}, 1e-3, kFastestNic);
     (void)cluster.optional_one_of("fabric", "fabric",
                                   {"infiniband", "roce", "efa", "slingshot", "omnipath"});
   });
@@ -133,8 +149,8 @@ JsonValue read_measured_cluster(ObjectReader& in) {
 MeasuredRun read_measured_run(ObjectReader& in) {
   MeasuredRun run;
   run.origin = read_origin(in);
-  run.group = in.string("group");
-  run.core = in.boolean("core", false);
+  run.group = in.string({"group", "Rows of one source and one convention"});
+  run.core = in.boolean({"core", "Part of a short suite"}, false);
   run.cluster = read_measured_cluster(in);
   if (const auto* cluster = run.cluster.get_if<JsonObject>()) {
     const JsonValue* gpu = find_member(*cluster, "gpu");
@@ -144,12 +160,14 @@ MeasuredRun read_measured_run(ObjectReader& in) {
   const ValueReader model = in.required("model");
   model.object([&run](ObjectReader& of) { check_model(of, run); });
   run.model = without_nulls(model.value());
-  const ValueReader parallel = in.required("parallel");
+  const ValueReader parallel = in.required({"parallel", "Parallel layout, as in a scenario"});
   parallel.object([&run](ObjectReader& of) { check_parallel(of, run); });
   run.parallel = without_nulls(parallel.value());
-  run.stack = in.optional_string("stack").value_or("");
+  run.stack =
+      in.optional_string({"stack", "Software stack of configs/stacks (default: chosen by rule)"})
+          .value_or("");
   in.object("measured", [&run](ObjectReader& of) { read_results(of, run); });
-  (void)in.optional_number("tolerance", 0, 1);
+  (void)in.optional_number({"tolerance", "Relative uncertainty of the time"}, 0, 1);
   return run;
 }
 

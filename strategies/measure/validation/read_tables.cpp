@@ -19,10 +19,14 @@ std::vector<std::string_view> collective_names() {
 CollectivePoint read_collective_point(ObjectReader& in, Position at) {
   CollectivePoint point;
   point.at = at;
-  const auto size = in.optional_integer("size_bytes", 1, kLargestMessage);
+  const auto size =
+      in.optional_integer({"size_bytes", "Size as counted by nccl-tests"}, 1, kLargestMessage);
   if (size) point.size = Bytes{*size};
   point.time = optional_seconds(in, "time_s");
   point.bus_bandwidth = optional_bandwidth(in, "busbw_Bps");
+  in.refine("oneOf", R"([{"required": ["size_bytes", "time_s"]},
+      {"required": ["busbw_Bps"],
+       "allOf": [{"not": {"required": ["size_bytes"]}}, {"not": {"required": ["time_s"]}}]}])");
   if (point.size.has_value() != point.time.has_value()) {
     in.note("size_bytes and time_s belong together");
   } else if (!point.size && !point.bus_bandwidth) {
@@ -32,12 +36,13 @@ CollectivePoint read_collective_point(ObjectReader& in, Position at) {
 }
 
 /// A dimension that the kind of table needs.
-std::int64_t length(ObjectReader& in, std::string_view key) {
+std::int64_t length(ObjectReader& in, const Key& key) {
   return in.integer(key, 1, kLongest);
 }
 
 void need_time(ObjectReader& in, DevicePoint& point) {
   point.time = optional_seconds(in, "time_s");
+  in.describe_required("time_s");
   if (!point.time) in.note("the required key \"time_s\" is missing");
 }
 
@@ -50,6 +55,8 @@ void read_shape(ObjectReader& in, DevicePoint& point) {
 /// A shape, all of it or nothing, and the rate that it reaches.
 void read_limit(ObjectReader& in, DevicePoint& point) {
   point.rate = optional_flops(in, "flops_per_s");
+  in.describe_required("flops_per_s");
+  in.refine("dependencies", R"({"m": ["n", "k"], "n": ["m", "k"], "k": ["m", "n"]})");
   if (!point.rate) in.note("the required key \"flops_per_s\" is missing");
   point.m = in.integer("m", 1, kLongest, 0);
   point.n = in.integer("n", 1, kLongest, 0);
@@ -63,7 +70,7 @@ void read_attention_point(ObjectReader& in, DevicePoint& point) {
   point.batch = length(in, "batch");
   need_time(in, point);
   (void)optional_flops(in, "flops_per_s");
-  (void)in.optional_boolean("approximate");
+  (void)in.optional_boolean({"approximate", "Values read from a chart"});
 }
 
 void read_spread_attention(ObjectReader& in, DevicePoint& point) {
@@ -77,6 +84,7 @@ void read_spread_attention(ObjectReader& in, DevicePoint& point) {
 void read_memory(ObjectReader& in, DevicePoint& point) {
   point.op = in.string("op");
   point.bandwidth = optional_bandwidth(in, "bandwidth_Bps");
+  in.describe_required("bandwidth_Bps");
   if (!point.bandwidth) in.note("the required key \"bandwidth_Bps\" is missing");
 }
 
@@ -97,7 +105,9 @@ void read_device_point(ObjectReader& in, DeviceQuantity kind, DevicePoint& point
       point.m = length(in, "m");
       return need_time(in, point);
     case DeviceQuantity::memory_bound:
-      point.moved = Bytes{in.integer("moved_bytes", 1, kLargestMessage)};
+      point.moved = Bytes{in.integer(
+          {"moved_bytes", "Bytes of all tensors that the operation reads or writes, each once"}, 1,
+          kLargestMessage)};
       return need_time(in, point);
   }
 }
@@ -148,7 +158,8 @@ OperationKind read_operation(ObjectReader& in) {
     kinds.push_back(kind);
     names.push_back(to_string(kind));
   }
-  const std::string name = in.one_of("operation", "memory-bound operation", names);
+  const std::string name =
+      in.one_of({"operation", "Operation, all kernels of it"}, "memory-bound operation", names);
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) return OperationKind::add;  // reported
   return kinds[static_cast<std::size_t>(found - names.begin())];
@@ -180,7 +191,7 @@ void read_about(ObjectReader& in, DeviceTable& table) {
                                {"nvswitch", "nvlink-mesh", "nvl72", "pcie"});
       break;
     case DeviceQuantity::memory_bound:
-      table.stack = in.string("stack");
+      table.stack = in.string({"stack", "A software stack of configs/stacks"});
       table.operation = read_operation(in);
       break;
     case DeviceQuantity::memory:
@@ -203,7 +214,8 @@ CollectiveTable read_collective_table(ObjectReader& in) {
   table.collective = parse_collective(name).value_or(Collective::all_reduce);
   table.ranks = static_cast<int>(in.integer("ranks", 2, kMostTableRanks));
   (void)in.optional_string("library");
-  table.algorithm = in.one_of("algorithm", "algorithm", {"ring", "tree", "nvls", "sharp"}, "");
+  table.algorithm = in.one_of({"algorithm", "Algorithm that was selected explicitly or is stated"},
+                              "algorithm", {"ring", "tree", "nvls", "sharp"}, "");
   in.array(
       "rows",
       [&table](const ValueReader& row) {
@@ -222,7 +234,7 @@ DeviceTable read_device_table(ObjectReader& in) {
   if (!kind) return table;
   const auto found = std::find(kKinds.begin(), kKinds.end(), *kind);
   table.kind = static_cast<DeviceQuantity>(found - kKinds.begin());
-  table.gpu = in.string("gpu");
+  table.gpu = in.string({"gpu", "A device of configs/devices"});
   read_about(in, table);
   read_points(in, table);
   return table;

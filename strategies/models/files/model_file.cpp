@@ -12,11 +12,11 @@ namespace {
 ModelConfig read_own_form(ObjectReader& in, bool with_source) {
   ModelConfig model;
   model.name = in.string("name");
-  model.source = with_source ? in.string("source") : in.string("source", "given with the scenario");
-  std::string kind = "transformer";
-  if (in.optional("kind")) {
-    kind = in.kind("kind", "kind of model", {"transformer", "mlp", "resnet"}).value_or("");
-  }
+  const Key source{"source", "Publication or repository the values come from"};
+  model.source = with_source ? in.string(source) : in.string(source, "given with the scenario");
+  const std::string kind =
+      in.kind("kind", "kind of model", {"transformer", "mlp", "resnet"}, "transformer")
+          .value_or("");
   if (kind == "transformer") {
     model.shape = read_transformer(in);
   } else if (kind == "mlp") {
@@ -39,6 +39,13 @@ ModelConfig read_model(const ValueReader& value) {
 
 ModelConfig read_model(const JsonDocument& document) {
   return read_document(document, [](ObjectReader& in) { return read_either_form(in, true); });
+}
+
+JsonValue model_schema() {
+  return schema_of("model",
+                   "A model by its shape: a transformer, an MLP or a ResNet. Hugging Face "
+                   "config.json files are read too; this schema describes Lockstep's own form.",
+                   [](ObjectReader& in) { return read_own_form(in, true); });
 }
 
 ModelConfig load_model(const std::filesystem::path& path) {

@@ -29,6 +29,9 @@ namespace lockstep {
 /// The same from a document in memory.
 [[nodiscard]] ModelConfig read_model(const JsonDocument& document);
 
+/// configs/schema/model.schema.json.
+[[nodiscard]] JsonValue model_schema();
+
 /// Ids of the models in a folder (names of its .json files), sorted. Throws ConfigError if the
 /// folder cannot be read.
 [[nodiscard]] std::vector<std::string> model_ids(const std::filesystem::path& folder);

@@ -11,7 +11,7 @@ namespace lockstep {
 
 /// The enumerator named by `key`; `fallback` if the key is absent.
 template <class Enum>
-[[nodiscard]] Enum named(ObjectReader& in, std::string_view key, std::string_view noun,
+[[nodiscard]] Enum named(ObjectReader& in, const Key& key, std::string_view noun,
                          const std::vector<std::pair<std::string_view, Enum>>& values,
                          Enum fallback) {
   std::vector<std::string_view> names;
@@ -25,9 +25,10 @@ template <class Enum>
   return fallback;
 }
 
-[[nodiscard]] inline ActivationFunction read_activation(ObjectReader& in,
+/// `help`: with the default.
+[[nodiscard]] inline ActivationFunction read_activation(ObjectReader& in, std::string_view help,
                                                         ActivationFunction fallback) {
-  return named<ActivationFunction>(in, "activation", "activation",
+  return named<ActivationFunction>(in, {"activation", help}, "activation",
                                    {{"relu", ActivationFunction::relu},
                                     {"gelu", ActivationFunction::gelu},
                                     {"silu", ActivationFunction::silu},

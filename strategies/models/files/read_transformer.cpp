@@ -12,21 +12,28 @@ namespace {
 /// Of a layer: what GPT has, or Llama where MLPs are gated.
 void read_style(ObjectReader& in, TransformerConfig& config) {
   const bool gated = config.gated;
-  config.norm = named<Normalization>(in, "norm", "norm",
-                                     {{"layer", Normalization::layer}, {"rms", Normalization::rms}},
-                                     gated ? Normalization::rms : Normalization::layer);
+  config.norm =
+      named<Normalization>(in, {"norm", "Normalization (default: layer; rms with gated_mlp)"},
+                           "norm", {{"layer", Normalization::layer}, {"rms", Normalization::rms}},
+                           gated ? Normalization::rms : Normalization::layer);
   config.function =
-      read_activation(in, gated ? ActivationFunction::swiglu : ActivationFunction::gelu);
+      read_activation(in, "Activation function (default: gelu; swiglu with gated_mlp)",
+                      gated ? ActivationFunction::swiglu : ActivationFunction::gelu);
   config.positions = named<Positions>(
-      in, "positions", "kind of positions",
+      in, {"positions", "Position embedding (default: learned; rotary with gated_mlp)"},
+      "kind of positions",
       {{"learned", Positions::learned}, {"rotary", Positions::rotary}, {"none", Positions::none}},
       gated ? Positions::rotary : Positions::learned);
   config.attention = named<AttentionKind>(
-      in, "attention", "attention",
-      {{"flash", AttentionKind::flash}, {"unfused", AttentionKind::unfused}}, AttentionKind::flash);
-  config.dropout = in.number("dropout", 0, 0.999, 0);
-  config.attention_dropout = in.optional_number("attention_dropout", 0, 0.999);
-  config.causal = in.boolean("causal", true);
+      in,
+      {"attention",
+       "Attention kernel: flash (fused, scores are not stored) or unfused (default: flash)"},
+      "attention", {{"flash", AttentionKind::flash}, {"unfused", AttentionKind::unfused}},
+      AttentionKind::flash);
+  config.dropout = in.number({"dropout", "Dropout probability (default: 0)"}, 0, 0.999, 0);
+  config.attention_dropout = in.optional_number(
+      {"attention_dropout", "Dropout of attention probabilities (default: dropout)"}, 0, 0.999);
+  config.causal = in.boolean({"causal", "Causal attention (default: true)"}, true);
   if (gated != is_gated(config.function)) {
     in.note("activation", gated ? R"(a gated MLP has the activation "swiglu" or "geglu")"
                                 : R"("swiglu" and "geglu" are activations of gated MLPs alone)");
@@ -34,13 +41,17 @@ void read_style(ObjectReader& in, TransformerConfig& config) {
 }
 
 void read_biases(ObjectReader& in, TransformerConfig& config) {
-  config.bias = in.boolean("bias", !config.gated);
-  config.qkv_bias = in.boolean("qkv_bias", false);
-  config.out_bias = in.boolean("out_bias", false);
-  config.mlp_bias = in.boolean("mlp_bias", false);
-  config.router_bias = in.boolean("router_bias", false);
-  config.head_bias = in.boolean("head_bias", false);
-  config.norm_bias = in.boolean("norm_bias", true);
+  config.bias = in.boolean(
+      {"bias", "Bias of all linear layers (default: true; false with gated_mlp)"}, !config.gated);
+  config.qkv_bias = in.boolean(
+      {"qkv_bias", "Bias of the query, key and value projections only (default: false)"}, false);
+  config.out_bias =
+      in.boolean({"out_bias", "Bias of the attention output projection (default: false)"}, false);
+  config.mlp_bias = in.boolean({"mlp_bias", "Bias of MLPs and experts (default: false)"}, false);
+  config.router_bias =
+      in.boolean({"router_bias", "Bias of the expert router (default: false)"}, false);
+  config.head_bias = in.boolean({"head_bias", "Bias of the output layer (default: false)"}, false);
+  config.norm_bias = in.boolean({"norm_bias", "Bias of layer norms (default: true)"}, true);
   if (!config.norm_bias && config.norm == Normalization::rms) {
     in.note("norm_bias", "rms norms have no bias to leave out");
   }
@@ -49,48 +60,82 @@ void read_biases(ObjectReader& in, TransformerConfig& config) {
 /// What distinguishes families of models: where norms stand, what else is in attention.
 void read_features(ObjectReader& in, TransformerConfig& config) {
   config.norm_place = named<NormPlace>(
-      in, "norm_place", "place of norms",
+      in,
+      {"norm_place",
+       "Position of norms: before attention and MLP, after them, or both (default: before)"},
+      "place of norms",
       {{"before", NormPlace::before}, {"after", NormPlace::after}, {"around", NormPlace::around}},
       NormPlace::before);
-  config.qk_norm = named<QueryKeyNorm>(in, "qk_norm", "norm of queries and keys",
-                                       {{"none", QueryKeyNorm::none},
-                                        {"shared", QueryKeyNorm::shared},
-                                        {"per_head", QueryKeyNorm::per_head},
-                                        {"all_heads", QueryKeyNorm::all_heads}},
-                                       QueryKeyNorm::none);
-  config.residual = named<Residual>(in, "residual", "residual",
+  config.qk_norm =
+      named<QueryKeyNorm>(in,
+                          {"qk_norm",
+                           "Norm of queries and keys: shared (one gain for all heads), per_head (a "
+                           "gain per head) or all_heads (one norm over all heads) (default: none)"},
+                          "norm of queries and keys",
+                          {{"none", QueryKeyNorm::none},
+                           {"shared", QueryKeyNorm::shared},
+                           {"per_head", QueryKeyNorm::per_head},
+                           {"all_heads", QueryKeyNorm::all_heads}},
+                          QueryKeyNorm::none);
+  config.residual = named<Residual>(in,
+                                    {"residual",
+                                     "Residual structure: sequential, parallel (attention and MLP "
+                                     "after one norm) or parallel_two_norms (default: sequential)"},
+                                    "residual",
                                     {{"sequential", Residual::sequential},
                                      {"parallel", Residual::parallel},
                                      {"parallel_two_norms", Residual::parallel_two_norms}},
                                     Residual::sequential);
-  config.embedding_norm = in.boolean("embedding_norm", false);
-  config.position_rows = in.integer("position_rows", 0, kLongestSequence, 0);
-  config.sinks = in.boolean("sinks", false);
-  config.output_layer = in.boolean("output_layer", true);
+  config.embedding_norm =
+      in.boolean({"embedding_norm", "Norm after the embedding (default: false)"}, false);
+  config.position_rows = in.integer(
+      {"position_rows", "Rows of the learned position table, at least seq; 0: seq (default: 0)"}, 0,
+      kLongestSequence, 0);
+  config.sinks = in.boolean(
+      {"sinks",
+       "Attention sinks: a learned logit per head in the softmax, as in gpt-oss (default: false)"},
+      false);
+  config.output_layer = in.boolean(
+      {"output_layer", "Output layer; false: cross-entropy over the hidden units (default: true)"},
+      true);
 }
 
 AttentionWindow read_window(ObjectReader& in) {
   AttentionWindow window;
-  window.size = in.integer("size", 1, kLongestSequence);
-  window.chunked = in.boolean("chunked", false);
-  window.first_layer = in.integer("first_layer", 0, kMostLayers, 0);
-  window.full_every = in.integer("full_every", 0, kMostLayers, 0);
-  window.full_rotary = in.boolean("full_rotary", true);
+  window.size =
+      in.integer({"size", "Keys visible to a query, including its own"}, 1, kLongestSequence);
+  window.chunked = in.boolean({"chunked",
+                               "Chunked attention: keys of the query's own chunk instead of the "
+                               "last ones (default: false)"},
+                              false);
+  window.first_layer =
+      in.integer({"first_layer", "First layer with a window (default: 0)"}, 0, kMostLayers, 0);
+  window.full_every =
+      in.integer({"full_every", "Every n-th layer has full attention; 0: none (default: 0)"}, 0,
+                 kMostLayers, 0);
+  window.full_rotary = in.boolean(
+      {"full_rotary", "Rotary positions in layers with full attention (default: true)"}, true);
   if (window.full_every == 1) in.note("full_every", "then no layer has the window");
   return window;
 }
 
 ExpertsConfig read_experts(ObjectReader& in, const TransformerConfig& config) {
   ExpertsConfig experts;
-  experts.experts = in.integer("count", 2, kMostExperts);
-  experts.top_k = in.integer("top_k", 1, kMostExperts);
-  experts.ffn = in.integer("ffn", 1, 4 * kWidest, config.ffn);
-  experts.shared = in.integer("shared", 0, kMostExperts, 0);
-  experts.shared_ffn = in.integer("shared_ffn", 1, 4 * kWidest, experts.ffn);
+  experts.experts = in.integer({"count", "Number of routed experts"}, 2, kMostExperts);
+  experts.top_k = in.integer({"top_k", "Routed experts per token"}, 1, kMostExperts);
+  experts.ffn = in.integer({"ffn", "Inner dimension of an expert (default: ffn of the model)"}, 1,
+                           4 * kWidest, config.ffn);
+  experts.shared = in.integer({"shared", "Shared experts, applied to every token (default: 0)"}, 0,
+                              kMostExperts, 0);
+  experts.shared_ffn = in.integer(
+      {"shared_ffn", "Inner dimension of a shared expert (default: that of routed experts)"}, 1,
+      4 * kWidest, experts.ffn);
   if (experts.shared == 0 && experts.shared_ffn != experts.ffn)
     in.note("shared_ffn", "there are no shared experts: \"shared\" is 0");
-  experts.dense_layers = in.integer("dense_layers", 0, kMostLayers, 0);
-  experts.every = in.integer("every", 1, kMostLayers, 1);
+  experts.dense_layers = in.integer(
+      {"dense_layers", "Number of first layers with a dense MLP (default: 0)"}, 0, kMostLayers, 0);
+  experts.every =
+      in.integer({"every", "Every n-th layer has experts (default: 1)"}, 1, kMostLayers, 1);
   if (experts.top_k > experts.experts) {
     in.note("top_k", fmt::format("at most the {} experts that there are", experts.experts));
   }
@@ -99,11 +144,14 @@ ExpertsConfig read_experts(ObjectReader& in, const TransformerConfig& config) {
 
 LatentAttention read_latent(ObjectReader& in) {
   LatentAttention latent;
-  latent.query_rank = in.integer("query_rank", 0, kWidest, 0);
-  latent.kv_rank = in.integer("kv_rank", 1, kWidest);
-  latent.key_size = in.integer("key_size", 1, kWidest);
-  latent.rotary_size = in.integer("rotary_size", 1, kWidest);
-  latent.value_size = in.integer("value_size", 1, kWidest);
+  latent.query_rank = in.integer(
+      {"query_rank", "Rank of compressed queries; 0: not compressed (default: 0)"}, 0, kWidest, 0);
+  latent.kv_rank = in.integer({"kv_rank", "Rank of compressed keys and values"}, 1, kWidest);
+  latent.key_size = in.integer(
+      {"key_size", "Width of the key part without rotary positions, per head"}, 1, kWidest);
+  latent.rotary_size =
+      in.integer({"rotary_size", "Width of the rotary key part, shared by all heads"}, 1, kWidest);
+  latent.value_size = in.integer({"value_size", "Width of values, per head"}, 1, kWidest);
   return latent;
 }
 
@@ -183,21 +231,35 @@ void check_transformer(ObjectReader& in, const TransformerConfig& config,
 
 TransformerConfig read_transformer(ObjectReader& in) {
   TransformerConfig config;
-  config.layers = in.integer("layers", 1, kMostLayers);
-  config.hidden = in.integer("hidden", 1, kWidest);
-  config.heads = in.integer("heads", 1, kMostHeads);
-  config.kv_heads = in.integer("kv_heads", 1, kMostHeads, config.heads);
-  config.ffn = in.integer("ffn", 1, 4 * kWidest, 4 * config.hidden);
-  config.gated = in.boolean("gated_mlp", false);
-  config.sequence = in.integer("seq", 1, kLongestSequence);
-  config.vocabulary = in.integer("vocab", 1, kMostWords, 1);
-  config.tied_embeddings = in.boolean("tied_embeddings", false);
+  config.layers = in.integer({"layers", "Number of layers"}, 1, kMostLayers);
+  config.hidden = in.integer({"hidden", "Hidden size"}, 1, kWidest);
+  config.heads = in.integer({"heads", "Number of attention heads"}, 1, kMostHeads);
+  config.kv_heads =
+      in.integer({"kv_heads", "Number of key and value heads; divides heads (default: heads)"}, 1,
+                 kMostHeads, config.heads);
+  config.ffn = in.integer({"ffn", "Inner dimension of the MLP (default: 4 * hidden)"}, 1,
+                          4 * kWidest, 4 * config.hidden);
+  config.gated =
+      in.boolean({"gated_mlp",
+                  "Gated MLP with three matrices; defaults of norm, activation, bias and positions "
+                  "are then those of Llama instead of GPT (default: false)"},
+                 false);
+  config.sequence = in.integer({"seq", "Sequence length in tokens"}, 1, kLongestSequence);
+  config.vocabulary = in.integer(
+      {"vocab", "Vocabulary size, padded as the framework pads it (default: none, layers only)"}, 1,
+      kMostWords, 1);
+  config.tied_embeddings = in.boolean(
+      {"tied_embeddings", "Share the token embedding with the output layer (default: false)"},
+      false);
   read_style(in, config);
   read_biases(in, config);
   read_features(in, config);
-  config.window = in.optional_object("window", read_window);
-  config.latent = in.optional_object("latent", read_latent);
-  const auto size = in.optional_integer("head_size", 1, kWidest);
+  config.window = in.optional_object(
+      {"window", "Sliding-window or chunked attention (default: none)"}, read_window);
+  config.latent =
+      in.optional_object({"latent", "Multi-head latent attention (DeepSeek)"}, read_latent);
+  const auto size =
+      in.optional_integer({"head_size", "Width of a head (default: hidden / heads)"}, 1, kWidest);
   const bool values_read = !in.self().problems().any();
   if (values_read && !size && !config.latent && config.hidden % config.heads != 0) {
     in.note("heads", fmt::format("a hidden size of {} is not divisible by {} heads; give head_size",
@@ -206,7 +268,8 @@ TransformerConfig read_transformer(ObjectReader& in) {
   config.head_size = size.value_or(std::max<std::int64_t>(1, config.hidden / config.heads));
   if (config.latent) config.head_size = config.latent->key_size + config.latent->rotary_size;
   config.experts = in.optional_object(
-      "experts", [&config](ObjectReader& experts) { return read_experts(experts, config); });
+      {"experts", "Mixture of experts"},
+      [&config](ObjectReader& experts) { return read_experts(experts, config); });
   // Values that stand in for refused ones would be refused for what nobody wrote.
   if (values_read) check_transformer(in, config);
   return config;

@@ -68,12 +68,26 @@ TEST_CASE("errors name the place and what is allowed") {
   CHECK(error_of(twice).find("there already") != std::string::npos);
 }
 
+TEST_CASE("a file may have a measured machine and fitted parameters") {
+  const std::string machine = text_of_file(kRoot + "/configs/calibration/h100-sxm5-80gb.json");
+  CHECK(read(machine).machine.value().device == "NVIDIA H100 80GB HBM3");
+  CHECK(read(machine).collectives.empty());
+  const std::string both = mutated(
+      machine, {"a stack", "/stacks", R"({"eager": {"host_time": "3 us", "source": "a test"}})"});
+  const Calibration out = read(both);
+  CHECK(out.machine.has_value());
+  CHECK(out.name == "h100-sxm5-80gb");
+  CHECK(out.stacks.at("eager").host_time == 3_us);
+  CHECK_FALSE(read(kSmall).machine.has_value());
+}
+
 TEST_CASE("schema and reader of calibrations agree") {
   const SchemaAgreement both{kRoot + "/configs/schema/calibration.schema.json",
                              [](std::string_view text) { (void)read(text); }};
   CHECK(both.verdict(kSmall) == "both accept");
-  CHECK(both.verdict(text_of_file(kRoot + "/configs/calibration/collectives.json")) ==
-        "both accept");
+  for (const char* shipped : {"collectives", "h100-sxm5-80gb", "h200-sxm5-141gb"})
+    CHECK(both.verdict(text_of_file(kRoot + "/configs/calibration/" + shipped + ".json")) ==
+          "both accept");
   for (const Mutation& m : std::vector<Mutation>{
            {"no name", "/name", ""},
            {"unknown key", "/colour", "1"},
@@ -108,7 +122,8 @@ TEST_CASE("schema and reader of residuals agree") {
 TEST_CASE("shipped costs come with every tuning, behind those that are given") {
   const std::filesystem::path tuning = kRoot + "/configs/nccl/2.30.json";
   const std::size_t shipped =
-      load_collective_costs(kRoot + "/configs/calibration/collectives.json").size();
+      load_calibration(kRoot + "/configs/calibration/collectives.json", kRoot + "/configs/kernels")
+          .collectives.size();
   CHECK(shipped > 0);
   CHECK(load_nccl_tuning(tuning).costs.size() == shipped);
   const NcclTuning with = load_nccl_tuning(tuning, read(kSmall).collectives);

@@ -72,7 +72,7 @@ TEST_CASE("every unit that a schema knows its reader knows too, and the other wa
     if (parses == nullptr) {  // a power in watts, a count of tokens, an oversubscription such as
                               // 2:1; quantities of campaigns, which their own test checks
       const bool of_campaigns = pattern.find("|d|y)") != std::string::npos ||
-                                pattern.ends_with("J)/FLOP$") || pattern.ends_with("J)/B$");
+                                pattern.ends_with("J/FLOP)$") || pattern.ends_with("J/B)$");
       CHECK((of_campaigns || pattern.ends_with("W$") || pattern.ends_with("MW)$") ||
              pattern.ends_with("[KMBGT]$") || pattern.find(':') != std::string::npos));
       continue;

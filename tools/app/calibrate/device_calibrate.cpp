@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "strategies/measure/machine/machine_file.hpp"
+#include "strategies/calibration/machine_file.hpp"
 #include "strategies/measure/machine_fit/fit_machine.hpp"
 #include "strategies/measure/machine_runs/measure_machine.hpp"
 #include "tools/app/errors.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/execute/command_graph/backend.hpp"
-#include "strategies/measure/machine/measured_machine.hpp"
+#include "strategies/calibration/measured_machine.hpp"
 #include "strategies/measure/machine_runs/compare_machine.hpp"
 
 /// `lockstep calibrate --backend`: measures a device and compares it with the simulation.

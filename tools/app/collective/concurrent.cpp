@@ -37,11 +37,16 @@ std::vector<EndpointId> read_listed_ranks(const ValueReader& value) {
 }
 
 std::vector<EndpointId> read_ranks(const ValueReader& value) {
-  if (value.is_array()) return read_listed_ranks(value);
+  if (value.is_array() || value.describes()) {
+    auto listed = read_listed_ranks(value);
+    value.refine("uniqueItems", "true");
+    if (!value.describes()) return listed;
+  }
   return value.object([](ObjectReader& in) {
-    const std::int64_t first = in.integer("first", 0, kMostRanks - 1, 0);
+    const std::int64_t first = in.integer({"first", "Default: 0"}, 0, kMostRanks - 1, 0);
     const std::int64_t count = in.integer("count", 1, kMostRanks);
-    const std::int64_t stride = in.integer("stride", 1, kMostRanks, 1);
+    const std::int64_t stride =
+        in.integer({"stride", "From one to the next (default: 1)"}, 1, kMostRanks, 1);
     std::vector<EndpointId> out;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t rank = first + i * stride;
@@ -69,7 +74,9 @@ ConcurrentCollective read_job(ObjectReader& in, std::size_t index) {
   for (const Collective each : collectives()) names.push_back(to_string(each));
   ConcurrentCollective job;
   job.collective = parse_collective(in.one_of("collective", "collective", names)).value();
-  if (const auto algorithm = in.optional("algorithm")) {
+  if (const auto algorithm = in.optional(
+          {"algorithm",
+           "Algorithm with parameters, e.g. ring:channels=2 (default: ring if present)"})) {
     job.spec = read_algorithm(*algorithm, job.collective);
   } else {
     const CollectiveAlgorithm* ring = find_algorithm(job.collective, "ring");
@@ -77,31 +84,34 @@ ConcurrentCollective read_job(ObjectReader& in, std::size_t index) {
         ring != nullptr ? ring
                         : find_algorithm(job.collective, algorithm_names(job.collective).front());
   }
-  job.size = in.bytes("size");
-  if (const auto ranks = in.optional("ranks")) job.ranks = read_ranks(*ranks);
-  job.start = in.duration("start", Duration{});
-  job.repeat = in.integer("repeat", 1, kMostRepeats, 1);
-  if (const auto root = in.optional("root")) {
+  job.size = in.bytes({"size", "Of the message, such as \"64 MiB\""});
+  if (const auto ranks =
+          in.optional({"ranks", "Who takes part, in this order (default: all of the cluster)"}))
+    job.ranks = read_ranks(*ranks);
+  job.start =
+      in.duration({"start", "When it begins, such as \"2 us\" (default: at once)"}, Duration{});
+  job.repeat =
+      in.integer({"repeat", "So often, one after the other (default: 1)"}, 1, kMostRepeats, 1);
+  if (const auto root = in.optional({"root", "Counted among those who take part (default: 0)"})) {
     job.root = static_cast<int>(root->integer(0, kMostRanks - 1));
     if (!has_root(job.collective))
       root->note(fmt::format("{} has no root", to_string(job.collective)));
   }
-  job.name = in.string("name", fmt::format("{} {}", to_string(job.collective), index));
+  job.name =
+      in.string({"name", "For the table (default: the collective and its place in the list)"},
+                fmt::format("{} {}", to_string(job.collective), index));
   return job;
 }
 
-std::vector<ConcurrentCollective> read_jobs(const std::string& file) {
-  return read_config(file, [](ObjectReader& in) {
-    std::vector<ConcurrentCollective> jobs;
-    in.array(
-        "collectives",
-        [&](const ValueReader& value) {
-          jobs.push_back(
-              value.object([&](ObjectReader& one) { return read_job(one, jobs.size()); }));
-        },
-        1, kMostCollectives);
-    return jobs;
-  });
+std::vector<ConcurrentCollective> read_jobs(ObjectReader& in) {
+  std::vector<ConcurrentCollective> jobs;
+  in.array(
+      "collectives",
+      [&](const ValueReader& value) {
+        jobs.push_back(value.object([&](ObjectReader& one) { return read_job(one, jobs.size()); }));
+      },
+      1, kMostCollectives);
+  return jobs;
 }
 
 class Concurrent {
@@ -109,7 +119,7 @@ class Concurrent {
   Concurrent(const std::string& file, const CollectiveRequest& request)
       : file_{file},
         request_{request},
-        jobs_{read_jobs(file)},
+        jobs_{read_config(file, read_jobs)},
         setup_{std::make_shared<const CollectiveSetup>(request.cluster, request.network,
                                                        CollectiveSetup::Wants{})} {
     std::vector<RequestProblem> problems;
@@ -225,6 +235,12 @@ class Concurrent {
 
 ConcurrentReport run_concurrent(const std::string& file, const CollectiveRequest& request) {
   return Concurrent(file, request).run();
+}
+
+JsonValue concurrent_schema() {
+  return schema_of("concurrent collectives",
+                   "Collectives that share a cluster, for `lockstep collective --concurrent FILE`.",
+                   read_jobs);
 }
 
 }  // namespace lockstep::app

@@ -43,4 +43,7 @@ struct ConcurrentReport {
 [[nodiscard]] ConcurrentReport run_concurrent(const std::string& file,
                                               const CollectiveRequest& request);
 
+/// configs/schema/concurrent.schema.json.
+[[nodiscard]] JsonValue concurrent_schema();
+
 }  // namespace lockstep::app

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "strategies/measure/machine/machine_file.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/inputs/shipped_or_file.hpp"
@@ -17,19 +16,16 @@ std::string calibration_file(const std::string& name) {
                      ConfigNames{config_folder(), kFolder}.complaint("calibration", name));
 }
 
-std::optional<MeasuredMachine> machine_of(const std::string& file) {
-  if (file.empty()) return std::nullopt;
-  const JsonDocument document = read_json(calibration_file(file));
-  if (!is_machine(document)) return std::nullopt;
-  return read_machine(document);
+Calibration calibration_of(const std::string& name) {
+  if (name.empty()) return {};
+  return load_calibration(calibration_file(name), config_folder() + "/kernels");
 }
 
-Calibration calibration_of(const std::string& file) {
-  if (file.empty()) return {};
-  const JsonDocument document = read_json(calibration_file(file));
-  if (is_machine(document))
-    throw RequestError("calibration", file + " is a machine calibration, which `run` alone takes");
-  return read_calibration(document, config_folder() + "/kernels");
+Calibration fitted_calibration_of(const std::string& name) {
+  Calibration out = calibration_of(name);
+  if (out.machine)
+    throw RequestError("calibration", name + " is a machine calibration, which `run` alone takes");
+  return out;
 }
 
 }  // namespace lockstep::app

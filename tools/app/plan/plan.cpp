@@ -373,7 +373,7 @@ std::vector<std::string> point_overrides(const PlanSpace& space, const PlanReque
   if (index >= space.size())
     throw RequestError(fmt::format("the space has points 0 to {}", space.size() - 1));
   const PlanSetting setting{space, index / space.layout_count(),
-                            calibration_of(request.calibration)};
+                            fitted_calibration_of(request.calibration)};
   return overrides_at(space, setting, walk_options(request.rules_off), index);
 }
 
@@ -434,7 +434,7 @@ PlanResult plan_space(PlanSpace space, const PlanRequest& request, const DecideP
   const SearchOptions options = search_options(request);
   for (const PlanMetric metric : options.pareto) out.pareto.push_back(info_of(metric));
   const auto settings =
-      read_settings(out.space, calibration_of(request.calibration), request.threads);
+      read_settings(out.space, fitted_calibration_of(request.calibration), request.threads);
   if (!request.explain.empty()) {
     out.explanation = Explainer{out.space, settings, options, request}.explain(request.explain);
     return out;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "sim/config/complaint.hpp"
+#include "sim/config/json_schema.hpp"
 #include "sim/config/json_values.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/layout/scenario_names.hpp"
@@ -141,6 +142,18 @@ class SpaceFile {
     });
   }
 
+  [[nodiscard]] static JsonValue schema() {
+    SpaceRequest request;
+    SpaceGoal goal;
+    return schema_of("space",
+                     "A space of parallel layouts and what is asked of it, for `lockstep plan "
+                     "--space FILE`.",
+                     [&](ObjectReader& in) {
+                       SpaceFile{request, goal}.read(in);
+                       return true;
+                     });
+  }
+
   [[nodiscard]] static std::string file_of(const std::string& name) {
     constexpr const char* kFolder = "spaces";
     if (auto file = shipped_or_file(name, kFolder)) return *std::move(file);
@@ -148,52 +161,64 @@ class SpaceFile {
   }
 
  private:
+  SpaceFile(SpaceRequest& request, SpaceGoal& goal) : request_{request}, goal_{goal} {}
+
   void read(ObjectReader& in) {
     (void)in.string("name", "");
-    (void)in.string("summary", "");
+    (void)in.string({"summary", "The question"}, "");
     (void)in.string("source", "");
-    text(in, "scenario", request_.scenario);
-    text(in, "model", request_.model);
-    text(in, "cluster", request_.cluster);
-    text(in, "gpu", request_.gpu);
-    number(in, "nodes", request_.nodes);
-    number(in, "gpus", request_.gpus);
-    number(in, "global_batch", request_.global_batch);
-    number(in, "seq", request_.sequence);
-    text(in, "tokens", request_.tokens);
-    text(in, "precision", request_.precision);
-    text(in, "stack", request_.stack);
+    text(in,
+         {"scenario",
+          "Scenario file or name, instead of model and cluster; its layout is put into the table"},
+         request_.scenario);
+    text(in, {"model", "Name of a shipped model, a model file or a Hugging Face config.json"},
+         request_.model);
+    text(in, {"cluster", "Name of a shipped cluster or a file"}, request_.cluster);
+    text(in, {"gpu", "Device instead of the cluster's: name or file"}, request_.gpu);
+    number(in, {"nodes", "Number of nodes"}, request_.nodes);
+    number(in, {"gpus", "Number of GPUs, instead of nodes"}, request_.gpus);
+    number(in, {"global_batch", "Sequences per step"}, request_.global_batch);
+    number(in, {"seq", "Tokens per sequence"}, request_.sequence);
+    text(in, {"tokens", "Training tokens, such as \"15T\""}, request_.tokens);
+    text(in, {"precision", "Precision of linear layers, such as bf16 or fp8"}, request_.precision);
+    text(in, {"stack", "Software stack (configs/stacks)"}, request_.stack);
     std::vector<std::string> set;
-    in.optional_array("set", [&](const ValueReader& each) { set.push_back(each.string()); });
+    in.optional_array({"set", "Overrides of scenario values, such as \"parallel.bucket=100 MB\""},
+                      [&](const ValueReader& each) { set.push_back(each.string()); });
     request_.overrides.insert(request_.overrides.begin(), set.begin(), set.end());
-    axes(in, "vary", request_.vary);
-    axes(in, "fix", request_.fix);
+    axes(in,
+         {"vary",
+          "Axes: a key and its values, as a list or as text such as \"1..64*2\" or \"divisors\""},
+         request_.vary);
+    axes(in, {"fix", "Keys of one value"}, request_.fix);
     read_goal(in);
   }
 
   void read_goal(ObjectReader& in) {
-    text(in, "objective", goal_.objective);
+    text(in, {"objective", "Metric to optimize (default: step_time)"}, goal_.objective);
     in.optional_array(
-        "pareto", [&](const ValueReader& each) { goal_.pareto.push_back(each.string()); }, 2, 3);
-    in.optional_array("where",
+        {"pareto", "Front of two or three metrics, instead of the objective"},
+        [&](const ValueReader& each) { goal_.pareto.push_back(each.string()); }, 2, 3);
+    in.optional_array({"where", "Limits on metrics, such as \"days <= 30\""},
                       [&](const ValueReader& each) { goal_.where.push_back(each.string()); });
-    goal_.usd_per_gpu_hour = amount(in, "price", 0);
-    goal_.watts_per_gpu = amount(in, "watts", 0);
-    goal_.pue = amount(in, "pue", 1);
-    goal_.usd_per_kwh = amount(in, "price_kwh", 0);
+    goal_.usd_per_gpu_hour = amount(in, {"price", "Price of a GPU hour ($)"}, 0);
+    goal_.watts_per_gpu =
+        amount(in, {"watts", "Power that a GPU and its part of the node draw (W)"}, 0);
+    goal_.pue = amount(in, {"pue", "Power usage effectiveness (default: 1)"}, 1);
+    goal_.usd_per_kwh = amount(in, {"price_kwh", "Price of a kWh ($), next to price"}, 0);
   }
 
-  static std::optional<double> amount(ObjectReader& in, std::string_view key, double least) {
+  static std::optional<double> amount(ObjectReader& in, const Key& key, double least) {
     const auto at = in.optional(key);
     return at ? std::optional{at->number(least, 1e9)} : std::nullopt;
   }
 
-  static void text(ObjectReader& in, std::string_view key, std::string& into) {
+  static void text(ObjectReader& in, const Key& key, std::string& into) {
     const auto value = in.optional_string(key);
     if (value && into.empty()) into = *value;
   }
 
-  static void number(ObjectReader& in, std::string_view key, std::optional<std::int64_t>& into) {
+  static void number(ObjectReader& in, const Key& key, std::optional<std::int64_t>& into) {
     const auto value = in.optional_integer(key, 1, 1'000'000'000);
     if (value && !into) into = *value;
   }
@@ -205,9 +230,10 @@ class SpaceFile {
   }
 
   /// {"tp": [1, 2, 4], "pp": "1..8*2"}: those of flags go before.
-  static void axes(ObjectReader& in, std::string_view key, std::vector<std::string>& into) {
+  static void axes(ObjectReader& in, const Key& key, std::vector<std::string>& into) {
     const auto at = in.optional(key);
     if (!at) return;
+    if (at->describes()) return at->allow(any_object_schema());
     const auto* members = at->value()->get_if<JsonObject>();
     if (members == nullptr) {
       at->refuse("an object of keys and their values, such as {\"tp\": [1, 2, 4, 8]}");
@@ -435,6 +461,10 @@ std::string PlanSpace::hash() const {
   Fingerprint out;
   for (const char letter : text) out.add(letter);
   return out.text();
+}
+
+JsonValue space_schema() {
+  return SpaceFile::schema();
 }
 
 void check_space_file(const JsonDocument& document) {

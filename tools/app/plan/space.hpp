@@ -71,6 +71,9 @@ struct PlanSpace {
   [[nodiscard]] std::string hash() const;
 };
 
+/// configs/schema/space.schema.json.
+[[nodiscard]] JsonValue space_schema();
+
 /// Validates a space file; for tests of its schema. Errors: ConfigError.
 void check_space_file(const JsonDocument& document);
 

@@ -14,7 +14,7 @@ constexpr double kLeastSpread = 1e-4;
 constexpr double kMostSpread = 0.99;
 constexpr std::int64_t kMostRows = 1'000'000'000;
 
-std::vector<std::string> texts(ObjectReader& in, std::string_view key) {
+std::vector<std::string> texts(ObjectReader& in, const Key& key) {
   std::vector<std::string> out;
   if (const auto at = in.optional(key))
     at->array([&out](const ValueReader& one) { out.push_back(one.string()); }, 1);
@@ -23,12 +23,24 @@ std::vector<std::string> texts(ObjectReader& in, std::string_view key) {
 
 FigureSpread read_spread(ObjectReader& in) {
   FigureSpread out;
-  out.figure = in.string("figure");
-  out.kernels = texts(in, "kernels");
-  out.precisions = texts(in, "precisions");
-  out.spread = in.number("spread", kLeastSpread, kMostSpread);
-  out.rows = in.integer("rows", 1, kMostRows);
+  out.figure = in.string({"figure", "Name of a figure, such as \"matmul rate\""});
+  out.kernels = texts(in, {"kernels", "Kernel parameters of the devices it is of (default: all)"});
+  out.precisions = texts(in, {"precisions", "Precisions of the GEMMs it is of (default: all)"});
+  out.spread = in.number({"spread", "Relative, to both sides"}, kLeastSpread, kMostSpread);
+  out.rows = in.integer({"rows", "Measurements it comes from"}, 1, kMostRows);
   (void)in.string("source");
+  return out;
+}
+
+std::vector<FigureSpread> read_spread_file(ObjectReader& in) {
+  (void)in.string("source");
+  std::vector<FigureSpread> out;
+  in.array(
+      {"spreads", "The first that matches a figure holds"},
+      [&out](const ValueReader& one) {
+        one.object([&out](ObjectReader& row) { out.push_back(read_spread(row)); });
+      },
+      1);
   return out;
 }
 
@@ -38,22 +50,19 @@ bool allows(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
+JsonValue spreads_schema() {
+  return schema_of("spreads",
+                   "Uncertainty of figures that the time of a training step depends on, for "
+                   "`lockstep sensitivity`.",
+                   read_spread_file);
+}
+
 std::vector<FigureSpread> load_spreads(const std::filesystem::path& path) {
   return read_spreads(read_json(path));
 }
 
 std::vector<FigureSpread> read_spreads(const JsonDocument& document) {
-  return read_document(document, [](ObjectReader& in) {
-    (void)in.string("source");
-    std::vector<FigureSpread> out;
-    in.array(
-        "spreads",
-        [&out](const ValueReader& one) {
-          one.object([&out](ObjectReader& row) { out.push_back(read_spread(row)); });
-        },
-        1);
-    return out;
-  });
+  return read_document(document, read_spread_file);
 }
 
 const FigureSpread* spread_of(const std::vector<FigureSpread>& spreads, const std::string& figure,

@@ -25,6 +25,9 @@ struct FigureSpread {
 /// The same from a document in memory.
 [[nodiscard]] std::vector<FigureSpread> read_spreads(const JsonDocument& document);
 
+/// configs/schema/spreads.schema.json.
+[[nodiscard]] JsonValue spreads_schema();
+
 /// The first that is of a figure, a device and a precision; nullptr: none.
 [[nodiscard]] const FigureSpread* spread_of(const std::vector<FigureSpread>& spreads,
                                             const std::string& figure, const std::string& kernels,

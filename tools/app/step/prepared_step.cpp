@@ -80,20 +80,20 @@ SimulationOptions simulation_options(const TrainingStepRequest& request, const S
 PreparedTrainingStep prepare_step(const TrainingStepRequest& request) {
   PreparedTrainingStep out{requested_scenario(request)};
   Scenario& scenario = out.scenario;
-  const auto machine = machine_of(request.calibration);
+  const Calibration calibration = calibration_of(request.calibration);
+  const auto& machine = calibration.machine;
   if (machine) out.machine_links = apply_machine(*machine, scenario.cluster);
   if (request.factors != FigureFactors{}) scale(scenario.cluster, request.factors);
   if (request.links.any())
     out.link_changes = apply_link_changes(request.links, RoutePolicy::automatic, scenario.seed,
                                           scenario.cluster.cluster);
   const Device& device = scenario.cluster.device;
-  const Calibration fitted = machine ? Calibration{} : calibration_of(request.calibration);
   out.cost = machine && !scenario.sustained
                  ? cost_of(*machine, device, scenario.stack)
-                 : cost_model(device, scenario.stack, scenario.sustained, config_folder(), &fitted,
-                              scenario.parallel.ranks());
+                 : cost_model(device, scenario.stack, scenario.sustained, config_folder(),
+                              &calibration, scenario.parallel.ranks());
   out.cost = scaled(std::move(out.cost), request.factors);
-  out.options = simulation_options(request, scenario, fitted.collectives);
+  out.options = simulation_options(request, scenario, calibration.collectives);
   out.program = std::make_shared<const Program>(
       build_program(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node()));
   out.roles = unroll(*out.program);

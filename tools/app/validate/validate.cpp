@@ -80,7 +80,7 @@ void append(std::vector<T>&& from, std::vector<T>& to) {
 }  // namespace
 
 Calibration calibration_of(const ValidateRequest& request) {
-  return request.figures != nullptr ? *request.figures : calibration_of(request.calibration);
+  return request.figures != nullptr ? *request.figures : fitted_calibration_of(request.calibration);
 }
 
 ValidateResult validate(const ValidateRequest& request) {

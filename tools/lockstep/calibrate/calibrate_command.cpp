@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <memory>
 
-#include "strategies/measure/machine/machine_file.hpp"
+#include "strategies/calibration/machine_file.hpp"
 #include "tools/app/calibrate/calibration_document.hpp"
 #include "tools/app/calibrate/device_calibrate.hpp"
 #include "tools/app/write_file.hpp"

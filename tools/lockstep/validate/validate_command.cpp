@@ -41,7 +41,7 @@ ValidateRequest request_of(const Options& given) {
   for (const std::string& file : given.files) out.files.emplace_back(file);
   if (!given.quantity.empty()) out.quantity = quantity_of(given.quantity);
   if (!out.stack.empty()) (void)find_software_stack(config_folder() + "/stacks", out.stack);
-  (void)calibration_of(out.calibration);  // a wrong file is told at once, not row by row
+  (void)fitted_calibration_of(out.calibration);  // a wrong file is told at once, not row by row
   return out;
 }
 

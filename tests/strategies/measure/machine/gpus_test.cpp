@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "strategies/measure/machine/machine_file.hpp"
+#include "strategies/calibration/machine_file.hpp"
 #include "strategies/measure/machine_fit/fit_machine.hpp"
 #include "strategies/measure/machine_runs/collectives_to_compare.hpp"
 #include "strategies/measure/machine_runs/machine_programs.hpp"

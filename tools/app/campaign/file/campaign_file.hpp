@@ -125,4 +125,7 @@ struct CampaignPlan {
 /// Throws ConfigError with every problem.
 [[nodiscard]] CampaignPlan read_campaign(const JsonDocument& document);
 
+/// configs/schema/campaign.schema.json.
+[[nodiscard]] JsonValue campaign_schema();
+
 }  // namespace lockstep::app

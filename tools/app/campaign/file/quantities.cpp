@@ -1,8 +1,14 @@
 #include "tools/app/campaign/file/quantities.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <charconv>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "sim/config/json_schema.hpp"
 
 namespace lockstep::app {
 
@@ -35,8 +41,17 @@ constexpr double kLongest = 1e12;  // seconds; 30,000 years
   return std::nullopt;
 }
 
+/// "^[0-9]+(\\.[0-9]*)?([eE][+-]?[0-9]+)? ?(W|kW|MW)$".
+[[nodiscard]] JsonValue schema_of_units(std::span<const Unit> units, std::string_view start = {}) {
+  std::vector<std::string_view> names;
+  for (const Unit& unit : units) names.push_back(unit.name);
+  return text_schema(
+      fmt::format("^{}[0-9]+(\\.[0-9]*)?([eE][+-]?[0-9]+)? ?({})$", start, fmt::join(names, "|")));
+}
+
 [[nodiscard]] double read(const ValueReader& value, std::span<const Unit> units,
                           std::string_view expected) {
+  if (value.describes()) value.allow(schema_of_units(units));
   if (value.value() == nullptr) return 0;  // missing: reported
   if (const auto* text = value.value()->get_if<std::string>())
     if (const auto number = parse(*text, units)) return *number;
@@ -53,6 +68,7 @@ std::optional<LongTime> parse_long_time(std::string_view text) {
 }
 
 LongTime read_time(const ValueReader& value) {
+  if (value.describes()) value.allow(schema_of_units(kTimeUnits));
   if (value.value() == nullptr) return {};
   if (const auto* text = value.value()->get_if<std::string>())
     if (const auto time = parse_long_time(*text)) return *time;
@@ -61,6 +77,10 @@ LongTime read_time(const ValueReader& value) {
 }
 
 LongTime read_positive_time(const ValueReader& value) {
+  if (value.describes()) {
+    value.allow(schema_of_units(kTimeUnits, "(?=[0.]*[1-9])"));
+    return LongTime::microseconds(1);
+  }
   const LongTime out = read_time(value);
   if (out > LongTime{}) return out;
   const auto* text = value.value() == nullptr ? nullptr : value.value()->get_if<std::string>();
@@ -68,12 +88,12 @@ LongTime read_positive_time(const ValueReader& value) {
   return LongTime::microseconds(1);
 }
 
-std::optional<LongTime> read_optional_time(ObjectReader& in, std::string_view key) {
+std::optional<LongTime> read_optional_time(ObjectReader& in, const Key& key) {
   const auto at = in.optional(key);
   return at ? std::optional{read_time(*at)} : std::nullopt;
 }
 
-LongTime read_time_or_zero(ObjectReader& in, std::string_view key) {
+LongTime read_time_or_zero(ObjectReader& in, const Key& key) {
   return read_optional_time(in, key).value_or(LongTime{});
 }
 

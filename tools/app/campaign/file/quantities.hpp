@@ -19,9 +19,9 @@ inline constexpr std::string_view kLongTimeWords =
 [[nodiscard]] LongTime read_time(const ValueReader& value);
 /// Above zero.
 [[nodiscard]] LongTime read_positive_time(const ValueReader& value);
-[[nodiscard]] std::optional<LongTime> read_optional_time(ObjectReader& in, std::string_view key);
+[[nodiscard]] std::optional<LongTime> read_optional_time(ObjectReader& in, const Key& key);
 /// Zero if absent.
-[[nodiscard]] LongTime read_time_or_zero(ObjectReader& in, std::string_view key);
+[[nodiscard]] LongTime read_time_or_zero(ObjectReader& in, const Key& key);
 
 [[nodiscard]] double read_watts(const ValueReader& value);            // "350 W"
 [[nodiscard]] double read_joules_per_flop(const ValueReader& value);  // "0.5 pJ/FLOP"

@@ -17,7 +17,7 @@ namespace {
 
 std::vector<NcclCost> costs_of(const NcclRequest& options) {
   std::vector<NcclCost> out = options.costs;
-  const std::vector<NcclCost> more = calibration_of(options.calibration).collectives;
+  const std::vector<NcclCost> more = fitted_calibration_of(options.calibration).collectives;
   out.insert(out.end(), more.begin(), more.end());
   return out;
 }

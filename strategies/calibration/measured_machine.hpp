@@ -12,8 +12,7 @@
 #include "sim/execute/device_kernels/number_type.hpp"
 #include "sim/program/kernel.hpp"
 
-/// A measured machine: description, measurements and fitted parameters (configs/calibration, schema
-/// configs/schema/box.schema.json).
+/// A measured machine: description, measurements and fitted parameters (configs/calibration).
 namespace lockstep {
 
 /// Median time of a kernel, copy, launch or collective.

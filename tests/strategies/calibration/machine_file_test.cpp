@@ -1,4 +1,4 @@
-#include "strategies/measure/machine/machine_file.hpp"
+#include "strategies/calibration/machine_file.hpp"
 
 #include <doctest/doctest.h>
 
@@ -87,7 +87,7 @@ TEST_CASE("a box that is written and read is the same, and so is its text") {
 }
 
 TEST_CASE("schema and reader accept a box and refuse the same changes") {
-  const SchemaAgreement both{LOCKSTEP_SOURCE_DIR "/configs/schema/box.schema.json",
+  const SchemaAgreement both{LOCKSTEP_SOURCE_DIR "/configs/schema/calibration.schema.json",
                              [](std::string_view text) { (void)read(text); }};
   const std::string good = to_json(some_machine());
   CHECK(both.verdict(good) == "both accept");
@@ -114,6 +114,19 @@ TEST_CASE("a link later than a cluster may have is refused") {
   } catch (const ConfigError& error) {
     CHECK(error.problems()[0].message == "expected at most 1 s, got 1.5 s");
     CHECK(error.problems()[0].pointer == "/fit/links/pairs/0/latency");
+  }
+}
+
+TEST_CASE("a file from before kernels were written as in configs/kernels is told apart at once") {
+  const Mutation earlier{"earlier", "/fit/attention/forward_overhead",
+                         R"({"full": 1, "causal": 1})"};
+  try {
+    (void)read(mutated(to_json(some_machine()), earlier));
+    FAIL("accepted");
+  } catch (const ConfigError& error) {
+    REQUIRE(error.problems().size() == 1);
+    CHECK(error.problems()[0].pointer == "/fit/attention/forward_overhead");
+    CHECK(error.problems()[0].message.find("configs/calibration/README.md") != std::string::npos);
   }
 }
 

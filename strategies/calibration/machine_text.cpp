@@ -2,7 +2,7 @@
 
 #include "sim/base/json_text.hpp"
 #include "sim/config/json_values.hpp"
-#include "strategies/measure/machine/machine_file.hpp"
+#include "strategies/calibration/machine_file.hpp"
 #include "topologies/devices/kernel_values.hpp"
 
 namespace lockstep {
@@ -67,7 +67,7 @@ template <class Time>
 /// The parameters of one precision, or of attention.
 template <class Of>
 [[nodiscard]] std::string parameters(const Of& of) {
-  return json_text(plain_parameters_json(of, {microseconds, number}));
+  return json_text({{}, parameters_json(of, {microseconds, number})});
 }
 
 [[nodiscard]] std::string curve(const MemoryCurve& of) {
@@ -161,7 +161,7 @@ std::string to_json(const MeasuredMachine& machine) {
         json_string(each.of), each.rows, number(each.median), number(each.p90), number(each.bias)));
   }
   return lines(
-             {"\"$schema\": \"../schema/box.schema.json\"",
+             {"\"$schema\": \"../schema/calibration.schema.json\"",
               "\"name\": " + json_string(machine.name),
               "\"backend\": " + json_string(machine.backend),
               "\"device\": " + json_string(machine.device),

@@ -1,4 +1,4 @@
-#include "strategies/measure/machine/machine_file.hpp"
+#include "strategies/calibration/machine_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -73,11 +73,12 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
 
 [[nodiscard]] MachineMeasurement read_measurement(ObjectReader& in) {
   MachineMeasurement out;
-  out.kind = parse_box_measurement(in.one_of("kind", "kind of measurement", kind_names()))
-                 .value_or(Kind::kernel);
+  const auto kind = in.kind("kind", "kind of measurement", kind_names());
+  out.kind = parse_box_measurement(kind.value_or("")).value_or(Kind::kernel);
   out.what = in.string("what", "");
   out.seconds = in.duration("time").seconds();
-  out.shared = in.boolean("shared");
+  out.shared =
+      in.boolean({"shared", "Logical ranks that share a GPU: memory and launches, no links"});
   if (out.kind == Kind::kernel) {
     out.kernel = in.object("kernel", read_kernel);
     out.kernels = static_cast<int>(in.integer("kernels", 1, 1000));
@@ -91,8 +92,9 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
 
 [[nodiscard]] KindFigures read_figures(ObjectReader& in) {
   KindFigures out;
-  out.kernels = in.number("kernels", 0, 1e6);
-  out.traffic = in.number("traffic", 0, kHuge);
+  out.kernels = in.number({"kernels", "Launched"}, 0, 1e6);
+  out.traffic = in.number(
+      {"traffic", "Memory traffic as a ratio to reading and writing each operand once"}, 0, kHuge);
   return out;
 }
 
@@ -114,8 +116,11 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
 
 [[nodiscard]] MachineLinks read_links(ObjectReader& in) {
   MachineLinks out;
-  out.port = in.optional_rate("port");
-  out.both_ways = in.number("both_ways", 1, 100);
+  out.port =
+      in.optional_rate({"port", "Total bandwidth of all that a GPU sends or receives at once"});
+  out.both_ways = in.number(
+      {"both_ways", "Time of a copy during a copy in the other direction, relative to alone"}, 1,
+      100);
   in.array("pairs", [&out](const ValueReader& one) {
     out.pairs.push_back(one.object([](ObjectReader& pair) {
       MachineLink link;
@@ -133,19 +138,31 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   return out;
 }
 
+/// The values of one precision, or of attention, without sources.
+template <class Of>
+[[nodiscard]] Of read_plain(ObjectReader& in) {
+  Of out;
+  FigureReader plain;
+  read_parameters(in, plain, out);
+  return out;
+}
+
 [[nodiscard]] MachineFit read_fit(ObjectReader& in) {
   MachineFit out;
-  out.serial = in.one_of("sharing", "way to share a device", {"serial", "bandwidth"}) == "serial";
+  out.serial =
+      in.one_of({"sharing", "Streams in sequence (a host), or concurrent on the memory bandwidth"},
+                "way to share a device", {"serial", "bandwidth"}) == "serial";
   out.model.multiprocessors = in.integer("multiprocessors", 1, 1 << 20);
   out.model.memory_bandwidth = in.rate("memory_bandwidth");
   out.model.launch = in.duration("launch");
-  out.model.host_time = in.duration("host_time");
+  out.model.host_time = in.duration({"host_time", "Host time per kernel launched"});
   out.empty_copy = in.duration("empty_copy");
   out.model.slowdown_while_communicating = in.number("slowdown_while_communicating", 1, 100);
   out.model.memory_efficiency.fill(1);
   out.model.kinds.fill({1, 1});
   out.model.bias = in.object("bias", read_figures);
-  out.model.convolution_efficiency = in.number("convolution_efficiency", 0.0001, 1);
+  out.model.convolution_efficiency = in.number(
+      {"convolution_efficiency", "Dimensions of the GEMM equivalent to a convolution"}, 0.0001, 1);
   in.object("peaks", [&out](ObjectReader& peaks) {
     for (const Dtype dtype : kDtypeList) {
       out.model.peaks[static_cast<std::size_t>(dtype)] = peaks.optional_flop_rate(to_string(dtype));
@@ -155,11 +172,11 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   in.object("products", [&out](ObjectReader& gemms) {
     for (const Dtype dtype : kDtypeList) {
       out.model.gemms[static_cast<std::size_t>(dtype)] =
-          gemms.optional_object(to_string(dtype), read_plain_parameters<GemmParameters>);
+          gemms.optional_object(to_string(dtype), read_plain<GemmParameters>);
     }
     return true;
   });
-  out.model.attention = in.object("attention", read_plain_parameters<AttentionFigures>);
+  out.model.attention = in.object("attention", read_plain<AttentionFigures>);
   in.object("operations", [&out](ObjectReader& kinds) {
     for (std::size_t i = 0; i < kOperationKinds; ++i) {
       const auto own =
@@ -169,9 +186,15 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
     return true;
   });
   out.copy = read_curve(in.required("copy"));
-  if (const auto together = in.optional("together")) out.together = read_curve(*together);
-  out.issue = in.optional_duration("issue").value_or(Duration{});
-  out.links = in.object("links", read_links);
+  if (const auto together = in.optional(
+          {"together",
+           "Time to read or write so many bytes once while eight streams copy within as many"}))
+    out.together = read_curve(*together);
+  out.issue = in.duration(
+      {"issue", "Of a graph's commands on different streams, from one start to the next"},
+      Duration{});
+  out.links =
+      in.object({"links", "Links between GPUs; empty if logical ranks shared one"}, read_links);
   in.object("add", [&out](ObjectReader& types) {
     for (const NumberType type : kNumberTypes) {
       const auto own = types.optional(to_string(type));
@@ -210,9 +233,55 @@ std::optional<MachineMeasurement::Kind> parse_box_measurement(const std::string&
   return static_cast<Kind>(found - names.begin());
 }
 
+void refuse_earlier_machine(const JsonDocument& document) {
+  const JsonValue* at = &document.root;
+  for (const char* key : {"fit", "attention", "forward_overhead"}) {
+    const auto* object = at->get_if<JsonObject>();
+    at = object == nullptr ? nullptr : find_member(*object, key);
+    if (at == nullptr) return;
+  }
+  throw ConfigError{Problem{
+      document.file, at->at, "/fit/attention/forward_overhead",
+      "written by an earlier version, whose keys of kernels differ from those of configs/kernels; "
+      "run `lockstep calibrate --backend` again, or rename them as configs/calibration/README.md "
+      "says"}};
+}
+
 bool is_machine(const JsonDocument& document) {
   const auto* object = document.root.get_if<JsonObject>();
-  return object != nullptr && find_member(*object, "backend") != nullptr;
+  return object != nullptr && find_member(*object, kMachineKey.name) != nullptr;
+}
+
+MeasuredMachine read_machine(ObjectReader& in) {
+  MeasuredMachine out;
+  out.name = in.string("name");
+  out.backend = in.one_of(kMachineKey, "backend", {"host", "cuda"});
+  out.device = in.string("device");
+  out.gpus = static_cast<int>(in.integer("gpus", 1, 1024));
+  out.date = in.string("date");
+  in.array({"machine", "Driver, clocks, power and versions, as reported by the machine"},
+           [&out](const ValueReader& one) {
+             out.facts.push_back(one.object([](ObjectReader& fact) {
+               return std::pair{fact.string("name"), fact.string("value")};
+             }));
+           });
+  in.array("measurements", [&out](const ValueReader& one) {
+    out.measurements.push_back(one.object(read_measurement));
+  });
+  out.fit = in.object("fit", read_fit);
+  complete(in, out.fit.model);
+  in.array("residuals", [&out](const ValueReader& one) {
+    out.residuals.push_back(one.object([](ObjectReader& row) {
+      MachineResidual of;
+      of.of = row.string("of");
+      of.rows = row.integer("rows", 1, kMost);
+      of.median = row.number("median", 0, kHuge);
+      of.p90 = row.number("p90", 0, kHuge);
+      of.bias = row.number("bias", -1, kHuge);
+      return of;
+    }));
+  });
+  return out;
 }
 
 MeasuredMachine read_machine(const JsonDocument& document) {
@@ -220,36 +289,8 @@ MeasuredMachine read_machine(const JsonDocument& document) {
     throw ConfigError{Problem{
         document.file, {}, "", "expected a device that `lockstep calibrate --backend` measured"}};
   }
-  return read_document(document, [](ObjectReader& in) {
-    MeasuredMachine out;
-    out.name = in.string("name");
-    out.backend = in.one_of("backend", "backend", {"host", "cuda"});
-    out.device = in.string("device");
-    out.gpus = static_cast<int>(in.integer("gpus", 1, 1024));
-    out.date = in.string("date");
-    in.array("machine", [&out](const ValueReader& one) {
-      out.facts.push_back(one.object([](ObjectReader& fact) {
-        return std::pair{fact.string("name"), fact.string("value")};
-      }));
-    });
-    in.array("measurements", [&out](const ValueReader& one) {
-      out.measurements.push_back(one.object(read_measurement));
-    });
-    out.fit = in.object("fit", read_fit);
-    complete(in, out.fit.model);
-    in.array("residuals", [&out](const ValueReader& one) {
-      out.residuals.push_back(one.object([](ObjectReader& row) {
-        MachineResidual of;
-        of.of = row.string("of");
-        of.rows = row.integer("rows", 1, kMost);
-        of.median = row.number("median", 0, kHuge);
-        of.p90 = row.number("p90", 0, kHuge);
-        of.bias = row.number("bias", -1, kHuge);
-        return of;
-      }));
-    });
-    return out;
-  });
+  refuse_earlier_machine(document);
+  return read_document(document, [](ObjectReader& in) { return read_machine(in); });
 }
 
 MeasuredMachine load_machine(const std::filesystem::path& path) {
