@@ -17,11 +17,11 @@ const std::filesystem::path kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
 const std::filesystem::path kStacks = kConfigs / "stacks";
 
 SoftwareStack stack_from(std::string_view text) {
-  return read_software_stack(parse_json(text, "s.json"), "s");
+  return read_software_stack(parse_json(text, (kStacks / "s.json").string()), "s");
 }
 
 std::string good() {
-  return text_of_file(kStacks / "fused.json");
+  return text_of_file(kStacks / "fsdp.json");
 }
 
 }  // namespace
@@ -65,6 +65,42 @@ TEST_CASE("a cast serves what the software has it serve") {
   CHECK(torch.fp8_output_layer);
 }
 
+TEST_CASE("a stack that extends another only contains differences") {
+  const auto stack = [](const std::string& members) {
+    return read_software_stack(parse_json(R"({"extends": "fsdp", "name": "n")" + members + "}",
+                                          (kStacks / "own.json").string()),
+                               "own");
+  };
+  const SoftwareStack base = find_software_stack(kStacks, "fsdp");
+  const SoftwareStack same = stack("");
+  CHECK(same.id == "own");
+  CHECK(same.host_time == base.host_time);
+  CHECK(same.attention == base.attention);
+  CHECK(same.overlap.sharded == base.overlap.sharded);
+  const SoftwareStack other =
+      stack(R"(, "host_time": {"value": "1 us", "source": "a test"}, "kinds": {"cast": )"
+            R"({"value": {"kernels": 7, "traffic": 3}, "source": "a test"}})");
+  CHECK(other.host_time == 1_us);
+  CHECK(other.kinds[static_cast<std::size_t>(OperationKind::cast)].kernels == 7);
+  const auto softmax = static_cast<std::size_t>(OperationKind::softmax);
+  CHECK(other.kinds[softmax].traffic == base.kinds[softmax].traffic);
+}
+
+TEST_CASE("a stack may extend a whole one of its folder only") {
+  const auto refused = [](const std::string& name) {
+    try {
+      (void)read_software_stack(parse_json(R"({"extends": ")" + name + R"(", "name": "n"})",
+                                           (kStacks / "own.json").string()),
+                                "own");
+    } catch (const ConfigError& error) {
+      return std::string{error.what()};
+    }
+    return std::string{"accepted"};
+  };
+  CHECK(refused("fsdp2").find("must be whole itself") != std::string::npos);
+  CHECK(refused("nothing").find("the file it extends cannot be used") != std::string::npos);
+}
+
 TEST_CASE("an unknown stack is one error with the nearest name") {
   CHECK_THROWS_WITH_AS(
       (void)find_software_stack(kStacks, "fusd"),
@@ -94,8 +130,9 @@ TEST_CASE("schema and reader accept all shipped stacks and refuse the same chang
            {"output layer without source", "/fp8_output_layer", R"({"value": true})"},
            {"output layer as number", "/fp8_output_layer/value", "1"},
            {"missing sum of gradients", "/gradient_sum", ""},
-           {"a rate without a unit", "/kinds/normalization/value/multiprocessor_rate", "15"},
-           {"no rate", "/kinds/normalization/value/multiprocessor_rate", "\"0 GB/s\""},
+           {"a rate without a unit", "/kinds/normalization_backward/value/multiprocessor_rate",
+            "15"},
+           {"no rate", "/kinds/normalization_backward/value/multiprocessor_rate", "\"0 GB/s\""},
            {"missing wait", "/host_waits_for", ""},
            {"unknown wait", "/host_waits_for/value", "\"messges\""},
            {"missing form of the loss", "/loss_keeps", ""},
