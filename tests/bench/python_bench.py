@@ -67,11 +67,11 @@ def interrupts():
     for what, call in (
         ("run of 512 GPUs, unfolded", lambda: lockstep.run("llama3-70b", fold="off",
                                                              fidelity="all", suggest=100)),
-        ("collective of 2048 ranks", lambda: lockstep.collective("all_reduce", cluster="star",
-                                                                 ranks=2048, fold="off")),
+        ("collective of 8192 ranks", lambda: lockstep.collective("all_reduce", cluster="star",
+                                                                 ranks=8192, fold="off")),
         ("plan", lambda: lockstep.plan("llama3-70b", budget=10000)),
-        ("sweep", lambda: lockstep.sweep("llama3-70b", vary={"cluster.nodes": range(8, 65)},
-                                         fidelity="all")),
+        ("sweep", lambda: lockstep.sweep("llama3-70b", vary={"parallel.global_batch":
+                                                             range(128, 4096, 128)})),
     ):  # fmt: skip
         sent = []
 

@@ -15,12 +15,12 @@ import lockstep
 # Jobs of many seconds, also in one phase: none ends before the signal does.
 LONG = {
     "run": 'lockstep.run("llama3-70b", fidelity="all", fold="off", suggest=100)',
-    "collective": 'lockstep.collective("all_reduce", cluster="star", ranks=2048, fold="off")',
+    "collective": 'lockstep.collective("all_reduce", cluster="star", ranks=8192, fold="off")',
     "explain": 'lockstep.explain("all_to_all", ranks=1000)',
-    "complexity": 'lockstep.complexity("all_to_all", ranks="2..1024")',
+    "complexity": 'lockstep.complexity("all_to_all", ranks="2..4096")',
     "verify": 'lockstep.verify("all_reduce", ranks="2..128")',
     "plan": 'lockstep.plan("llama3-70b", budget=10000)',
-    "sweep": 'lockstep.sweep("llama3-70b", vary={"cluster.nodes": range(8, 65)}, fidelity="all")',
+    "sweep": 'lockstep.sweep("llama3-70b", vary={"parallel.global_batch": range(128, 4096, 128)})',
     "campaign": 'lockstep.campaign("llama7b-256", "typical-failures", replicates=10000)',
     "sensitivity": 'lockstep.sensitivity("llama3-70b")',
 }

@@ -91,7 +91,8 @@ class Notebooks(unittest.TestCase):
         for name in NAMES:
             for cell in json.loads((FOLDER / f"{name}.ipynb").read_text())["cells"]:
                 for output in cell.get("outputs", []):
-                    self.assertNotIn("<script", "".join(output.get("data", {}).get("text/html", "")))
+                    page = output.get("data", {}).get("text/html", "")
+                    self.assertNotIn("<script", "".join(page))
 
 
 if __name__ == "__main__":
