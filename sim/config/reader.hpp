@@ -32,6 +32,13 @@ namespace lockstep {
 
 class ObjectReader;
 
+/// Off where nobody asks for schemas and code must be small: the page's engine.
+#ifdef LOCKSTEP_WITHOUT_SCHEMAS
+inline constexpr bool kDescribes = false;
+#else
+inline constexpr bool kDescribes = true;
+#endif
+
 /// A key, and what it means for schemas, completion and docs/reference/keys.md.
 struct Key {
   template <std::convertible_to<std::string_view> Name>
@@ -97,7 +104,7 @@ class ValueReader {
   void refuse(std::string_view expected) const;
 
   /// Whether there is no document: the reader describes what it would read. `value()` is nullptr.
-  [[nodiscard]] bool describes() const { return description_ != nullptr; }
+  [[nodiscard]] bool describes() const { return kDescribes && description_ != nullptr; }
   /// Describes one more type that the value may have, or a keyword of the type described last.
   void allow(JsonValue schema) const;
   void refine(std::string_view keyword, std::string_view json) const;
@@ -261,7 +268,7 @@ class ObjectReader {
   void describe_required(const Key& key) {
     if (describes()) (void)required(key);
   }
-  [[nodiscard]] bool describes() const { return description_ != nullptr; }
+  [[nodiscard]] bool describes() const { return kDescribes && description_ != nullptr; }
   /// Which of several forms of the object to describe, in turn; 0 if there is a document.
   [[nodiscard]] std::size_t form(std::size_t count) {
     return describes() ? description_->choose(count) : 0;
