@@ -52,9 +52,10 @@ class Engine {
   /// Until two instants a period apart are in the same state: the time between them. None if a
   /// stream leaves its repeating part before.
   [[nodiscard]] std::optional<Duration> advance_to_period(const std::vector<RepeatingPart>& parts);
-  /// The last time at which the launch of an operation, not what it waits for, decides when it
-  /// begins.
-  [[nodiscard]] TimePoint last_late_launch() const { return late_launch_; }
+  /// Launches from the start of the streams, not from the end of an operation, are earlier from now
+  /// on: by what the host gains on the device in that many periods.
+  void launch_earlier(const std::vector<RepeatingPart>& parts, Duration period,
+                      std::int64_t periods);
   /// Without streams, of `transfers`, as transfers_of_calls() counts them.
   [[nodiscard]] ReplayProgress progress(std::uint64_t transfers) const;
   /// Walks the schedules, repeated steps once.
@@ -119,9 +120,10 @@ class Engine {
     bool computing = false;
     bool slows = false;  // computes outside a processor
     std::uint32_t ahead = 0;
-    TimePoint began;  // start of operation `index`
-    TimePoint until;  // predicted end of the run
-    TimePoint looks;  // next event about it: may be before `until`
+    TimePoint began;   // start of operation `index`
+    TimePoint until;   // predicted end of the run
+    TimePoint looks;   // next event about it: may be before `until`
+    Duration earlier;  // by so much it is launched earlier than its operations say
   };
   struct CallState {
     std::uint32_t first_lane = kNone;  // lane l of member m is first_lane + m * lanes + l

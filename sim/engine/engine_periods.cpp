@@ -99,23 +99,33 @@ std::optional<Duration> Engine::advance_to_period(const std::vector<RepeatingPar
       next = index + apart;
       continue;
     }
-    if (now.is_one_period_after(known->second, parts)) return now.at - known->second.at;
+    const bool punctual = late_launch_ <= known->second.at;
+    if (punctual && now.is_one_period_after(known->second, parts)) return now.at - known->second.at;
     known->second = std::move(now);
   }
   return std::nullopt;
 }
 
+void Engine::launch_earlier(const std::vector<RepeatingPart>& parts, Duration period,
+                            std::int64_t periods) {
+  for (std::size_t s = 0; s < streams_.size(); ++s)
+    streams_[s].earlier = (period - parts[s].launch) * periods;
+}
+
 std::optional<PeriodicReplay> replay_periodic(const Network& network, const Workload& workload,
                                               NetworkModel model,
                                               const std::vector<RepeatingPart>& parts,
-                                              Duration least) {
+                                              std::int64_t left_out) {
   if (parts.empty() || !can_reuse(network, workload, model)) return std::nullopt;
   Engine engine(network, workload, model, true);
   const std::optional<Duration> period = engine.advance_to_period(parts);
-  if (!period || *period < least) return std::nullopt;
+  if (!period) return std::nullopt;
+  if (std::any_of(parts.begin(), parts.end(),
+                  [&](const RepeatingPart& part) { return part.launch > *period; }))
+    return std::nullopt;
   const TimePoint settled{engine.now().since_start() - *period};
+  engine.launch_earlier(parts, *period, left_out);
   engine.advance_to_end({});
-  if (engine.last_late_launch() > settled) return std::nullopt;
   return PeriodicReplay{engine.take_result(), *period, settled};
 }
 

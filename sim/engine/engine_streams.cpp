@@ -26,7 +26,8 @@ void Engine::run_stream(std::uint32_t stream) {
 TimePoint Engine::issued_at(std::uint32_t stream, std::uint32_t index) const {
   const Stream& of = workload_->streams[stream];
   const Activity& operation = of.all()[index];
-  if (!operation.launched_after) return operation.not_before;
+  if (!operation.launched_after)
+    return TimePoint{operation.not_before.since_start() - streams_[stream].earlier};
   const ActivityRef from = of.named(*operation.launched_after);
   return stream_ends_[from.stream][from.index] + (operation.not_before - TimePoint{});
 }

@@ -34,6 +34,20 @@ struct RepeatingOperations {
   return out;
 }
 
+/// Longer than any period.
+constexpr Duration kForever = Duration::picoseconds(INT64_MAX / 4);
+
+/// Time in which the host launches a period. None where it waits for messages in each: it is then
+/// never more ahead than in an earlier period. Where it has waited before them, it gains on the
+/// device from then on, which nobody counts.
+[[nodiscard]] Duration launch_of(const RepeatingOperations& repeats,
+                                 const std::vector<HostLaunch>& issued) {
+  const HostLaunch& begin = issued[repeats.first];
+  const HostLaunch& end = issued[repeats.first + repeats.length];
+  if (begin.after != end.after) return {};
+  return begin.after == HostLaunch::kStart ? end.at - begin.at : kForever;
+}
+
 }  // namespace
 
 std::vector<RepeatingPart> repeating_parts(const ShortenedProgram& program,
@@ -44,30 +58,17 @@ std::vector<RepeatingPart> repeating_parts(const ShortenedProgram& program,
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const std::size_t role = role_played(program.program, ranks[i]);
     const RepeatingOperations repeats = operations_of(program, role);
+    const Duration launch = launch_of(repeats, lowered.issued[role]);
     for (std::size_t operation = 0; operation < roles[role].operations.size(); ++operation) {
       const ActivityRef place = lowered.places[i].of(operation);
       RepeatingPart& part = out[place.stream];
       const std::uint32_t end = place.index + 1;
       if (operation < repeats.first) part = {end, end, 0};
+      part.launch = launch;
       if (operation >= repeats.first && operation < repeats.last) part.last = end;
       if (operation >= repeats.first && operation < repeats.first + repeats.length)
         part.length = end - part.first;
     }
-  }
-  return out;
-}
-
-Duration launch_time_of_a_period(const ShortenedProgram& program,
-                                 const std::vector<RoleProgram>& roles,
-                                 const std::vector<int>& ranks, const LoweredProgram& lowered) {
-  Duration out;
-  for (const int rank : ranks) {
-    const std::size_t role = role_played(program.program, rank);
-    LOCKSTEP_CHECK(lowered.issued[role].size() == roles[role].operations.size());
-    const RepeatingOperations repeats = operations_of(program, role);
-    const HostLaunch& begin = lowered.issued[role][repeats.first];
-    const HostLaunch& end = lowered.issued[role][repeats.first + repeats.length];
-    if (begin.after == end.after) out = std::max(out, end.at - begin.at);
   }
   return out;
 }

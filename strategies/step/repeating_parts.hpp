@@ -16,12 +16,6 @@ namespace lockstep {
                                                          const std::vector<int>& ranks,
                                                          const LoweredProgram& lowered);
 
-/// The longest that the host of a role takes to launch a period in which it waits for nothing.
-[[nodiscard]] Duration launch_time_of_a_period(const ShortenedProgram& program,
-                                               const std::vector<RoleProgram>& roles,
-                                               const std::vector<int>& ranks,
-                                               const LoweredProgram& lowered);
-
 /// The most that a rank holds in the whole step, from its timeline in the shorter one, whose state
 /// at `settled` is that of a period later. Buffers that all microbatches use are held in the
 /// periods left out, even where the shorter step has not used all of them at once. None where a

@@ -141,10 +141,9 @@ class Simulation {
   std::optional<TrainingStepOutcome> outcome_with_all_periods(const ShortenedProgram& shorter) {
     if (!all_ranks_even_if_longer(shorter)) return std::nullopt;
     lower();
-    const auto replayed =
-        replay_periodic(network(), lowered_.workload, options_.network,
-                        repeating_parts(shorter, roles_.all(), ranks_, lowered_),
-                        launch_time_of_a_period(shorter, roles_.all(), ranks_, lowered_));
+    const auto replayed = replay_periodic(network(), lowered_.workload, options_.network,
+                                          repeating_parts(shorter, roles_.all(), ranks_, lowered_),
+                                          static_cast<std::int64_t>(shorter.left_out));
     if (!replayed) return std::nullopt;
     result_ = replayed->result;
     if (!result_.unfinished.empty()) return std::nullopt;

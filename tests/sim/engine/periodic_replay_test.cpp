@@ -68,7 +68,7 @@ constexpr NetworkModel kFluid = NetworkModel::fluid;
 
 TEST_CASE("periods that settle are counted instead of replayed") {
   const Network network = two_hosts();
-  const auto few = replay_periodic(network, chain(6, 20_us, 9_us), kFluid, parts(6), {});
+  const auto few = replay_periodic(network, chain(6, 20_us, 9_us), kFluid, parts(6), 994);
   REQUIRE(few);
   // The sender's period: it computes, and its send ends when the message has left, 5 us later.
   CHECK(few->period == 25_us);
@@ -77,26 +77,54 @@ TEST_CASE("periods that settle are counted instead of replayed") {
 }
 
 TEST_CASE("a receiver that falls behind more with every period does not settle") {
-  CHECK_FALSE(replay_periodic(two_hosts(), chain(50, 20_us, 40_us), kFluid, parts(50), {}));
+  CHECK_FALSE(replay_periodic(two_hosts(), chain(50, 20_us, 40_us), kFluid, parts(50), 1));
 }
 
 TEST_CASE("a period is no shorter than the host takes to launch it") {
-  CHECK_FALSE(replay_periodic(two_hosts(), chain(6, 20_us, 9_us), kFluid, parts(6), 26_us));
+  std::vector<RepeatingPart> slow = parts(6);
+  slow[1].launch = 26_us;
+  CHECK_FALSE(replay_periodic(two_hosts(), chain(6, 20_us, 9_us), kFluid, slow, 1));
+}
+
+// A launch takes 8 us, a period of two 16 us, the device 25 us. What comes after six periods is
+// launched 100 us late: at 196 us, when the sender is done at 150 us. With every further period the
+// host gains 9 us.
+TEST_CASE("launches after the periods are as late as with all of them") {
+  const Network network = two_hosts();
+  const auto launched = [](std::uint32_t periods) {
+    Workload out = chain(periods, 20_us, 9_us);
+    std::vector<Activity>& sends = out.streams[0].operations;
+    sends.push_back(compute(7_us));
+    for (std::size_t i = 0; i < sends.size(); ++i)
+      sends[i].not_before = TimePoint{8_us * static_cast<std::int64_t>(i)};
+    sends.back().not_before = sends.back().not_before + 100_us;
+    return out;
+  };
+  std::vector<RepeatingPart> repeats = parts(6);
+  repeats[0].launch = 16_us;
+  for (const std::uint32_t more : {1U, 3U, 5U, 6U, 20U, 500U}) {
+    CAPTURE(more);
+    const auto few = replay_periodic(network, launched(6), kFluid, repeats, more);
+    REQUIRE(few);
+    const ReplayResult many = replay(network, launched(6 + more), kFluid);
+    CHECK(few->result.end.since_start() + few->period * std::int64_t{more} ==
+          many.end.since_start());
+  }
 }
 
 TEST_CASE("streams that wait for launches do not settle") {
   Workload late = chain(6, 20_us, 9_us);
   for (std::uint32_t i = 0; i < late.streams[0].operations.size(); ++i)
     late.streams[0].operations[i].not_before = TimePoint{30_us * std::int64_t{i}};
-  CHECK_FALSE(replay_periodic(two_hosts(), late, kFluid, parts(6), {}));
+  CHECK_FALSE(replay_periodic(two_hosts(), late, kFluid, parts(6), 1));
 }
 
 TEST_CASE("the queue model and shared processors are replayed whole") {
   CHECK_FALSE(
-      replay_periodic(two_hosts(), chain(6, 20_us, 9_us), NetworkModel::queue, parts(6), {}));
+      replay_periodic(two_hosts(), chain(6, 20_us, 9_us), NetworkModel::queue, parts(6), 1));
   Workload shared = chain(6, 20_us, 9_us);
   shared.streams[0].operations[0].processor = 0;
-  CHECK_FALSE(replay_periodic(two_hosts(), shared, kFluid, parts(6), {}));
+  CHECK_FALSE(replay_periodic(two_hosts(), shared, kFluid, parts(6), 1));
 }
 
 }  // namespace lockstep::test
