@@ -26,7 +26,6 @@
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/report/report_option.hpp"
-#include "tools/lockstep/report/report_page.hpp"
 
 namespace lockstep::cli {
 
@@ -259,7 +258,7 @@ class CollectiveJob {
     if (!given_.concurrent.empty()) {
       const Report report =
           report_of(request_, run_concurrent(given_.concurrent, request_), given_.concurrent);
-      keep([&] { return Findings{[report] { return report_page(report, {}); }}; });
+      keep([&] { return Findings{[report] { return collective_page(report, nullptr); }}; });
       show(report);
       write_page(report, nullptr);
       check(report);
@@ -275,7 +274,10 @@ class CollectiveJob {
         for (const RequestProblem& each : done.left_out)
           print_note("note: not applicable: " + text_of_left_out(each));
       const Report report = report_of(request_, done, given_.classes, given_.style);
-      keep([&] { return findings_of(report, {[shared] { return shared; }, nullptr, nullptr}); });
+      keep([&] {
+        return collective_findings(report, has_figures(),
+                                   {[shared] { return shared; }, nullptr, nullptr});
+      });
       show(report);
       finish(report, {&done, nullptr, nullptr});
       check(report);
@@ -305,7 +307,9 @@ class CollectiveJob {
         {given_.against, given_.candidates, given_.cluster_is_given, given_.root}, request_));
     const AgainstReport& done = *shared;
     const Report report = report_of(done, given_.against);
-    keep([&] { return findings_of(report, {points_of(done.request), nullptr, shared}); });
+    keep([&] {
+      return collective_findings(report, has_figures(), {points_of(done.request), nullptr, shared});
+    });
     show(report);
     if (!targets_.empty() || !given_.report.empty()) {
       const CollectiveReport points = simulated(done.request);
@@ -318,7 +322,9 @@ class CollectiveJob {
     const auto shared = std::make_shared<const CrossoverReport>(find_crossovers(request_));
     const CrossoverReport& done = *shared;
     const Report report = report_of(request_, done);
-    keep([&] { return findings_of(report, {points_of(request_), shared, nullptr}); });
+    keep([&] {
+      return collective_findings(report, has_figures(), {points_of(request_), shared, nullptr});
+    });
     show(report);
     if (!targets_.empty() || !given_.report.empty()) {
       const CollectiveReport points = simulated(request_);
@@ -340,62 +346,14 @@ class CollectiveJob {
     write_page(report, &data);
   }
 
-  /// Without `data`: no figures.
   void write_page(const Report& report, const CollectiveFigureData* data) const {
-    if (!given_.report.empty()) write_file(given_.report, page(report, data, has_figures()));
+    if (!given_.report.empty())
+      write_file(given_.report, collective_page(report, has_figures() ? data : nullptr));
   }
 
   /// Figures need a size above 0.
   [[nodiscard]] bool has_figures() const {
     return std::ranges::any_of(request_.sizes, [](Bytes size) { return size > Bytes{}; });
-  }
-
-  static std::string page(const Report& report, const CollectiveFigureData* data, bool drawn) {
-    std::vector<PageFigure> figures;
-    if (data != nullptr && drawn)
-      for (const std::string& kind : collective_figure_kinds())
-        figures.push_back({kind, [kind, data](bool compact) {
-                             return collective_figure(kind, *data, false,
-                                                      {.prefix = kind, .compact = compact});
-                           }});
-    return report_page(report, figures);
-  }
-
-  /// What figures are drawn from.
-  struct Shared {
-    std::function<std::shared_ptr<const CollectiveReport>()> points;
-    std::shared_ptr<const CrossoverReport> exact;
-    std::shared_ptr<const AgainstReport> against;
-  };
-
-  /// Simulated when a figure is first asked for.
-  static std::function<std::shared_ptr<const CollectiveReport>()> points_of(
-      CollectiveRequest request) {
-    request.on_progress = {};
-    request.on_phase = {};
-    return [request = std::move(request),
-            kept = std::make_shared<std::shared_ptr<const CollectiveReport>>()] {
-      if (*kept == nullptr)
-        *kept = std::make_shared<const CollectiveReport>(run_collective(request));
-      return *kept;
-    };
-  }
-
-  [[nodiscard]] Findings findings_of(const Report& report, const Shared& of) const {
-    Findings out;
-    out.page = [report, of, drawn = has_figures()] {
-      const auto points = of.points();
-      const CollectiveFigureData data{points.get(), of.exact.get(), of.against.get()};
-      return page(report, &data, drawn);
-    };
-    if (!has_figures()) return out;
-    out.figures = collective_figure_kinds();
-    out.figure = [of](const std::string& kind, const figures::FigureStyle& style) {
-      const auto points = of.points();
-      return collective_figure(kind, {points.get(), of.exact.get(), of.against.get()}, false,
-                               style);
-    };
-    return out;
   }
 
   const Options& given_;

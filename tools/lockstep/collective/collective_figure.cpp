@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "sim/base/check.hpp"
 #include "tools/figures/bar_figure.hpp"
@@ -14,6 +15,7 @@
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/report/report_page.hpp"
 
 namespace lockstep::cli {
 
@@ -355,6 +357,43 @@ std::string collective_figure(const std::string& kind, const CollectiveFigureDat
   const CollectiveDrawing drawing(kind, data);
   if (as_text) return figures::draw_text(drawing.curves());
   return drawing.has_one_size() ? draw(drawing.bars(), style) : draw(drawing.curves(), style);
+}
+
+std::string collective_page(const Report& report, const CollectiveFigureData* data) {
+  std::vector<PageFigure> figures;
+  if (data != nullptr)
+    for (const std::string& kind : collective_figure_kinds())
+      figures.push_back({kind, [kind, data](bool compact) {
+                           return collective_figure(kind, *data, false,
+                                                    {.prefix = kind, .compact = compact});
+                         }});
+  return report_page(report, figures);
+}
+
+std::function<std::shared_ptr<const CollectiveReport>()> points_of(CollectiveRequest request) {
+  request.on_progress = {};
+  request.on_phase = {};
+  return [request = std::move(request),
+          kept = std::make_shared<std::shared_ptr<const CollectiveReport>>()] {
+    if (*kept == nullptr) *kept = std::make_shared<const CollectiveReport>(run_collective(request));
+    return *kept;
+  };
+}
+
+Findings collective_findings(const Report& report, bool drawn, const SharedCollectiveData& of) {
+  Findings out;
+  out.page = [report, of, drawn] {
+    const auto points = of.points();
+    const CollectiveFigureData data{points.get(), of.exact.get(), of.against.get()};
+    return collective_page(report, drawn ? &data : nullptr);
+  };
+  if (!drawn) return out;
+  out.figures = collective_figure_kinds();
+  out.figure = [of](const std::string& kind, const figures::FigureStyle& style) {
+    const auto points = of.points();
+    return collective_figure(kind, {points.get(), of.exact.get(), of.against.get()}, false, style);
+  };
+  return out;
 }
 
 }  // namespace lockstep::cli

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -7,7 +9,9 @@
 #include "tools/app/collective/crossover.hpp"
 #include "tools/app/collective/run_collective.hpp"
 #include "tools/figures/frame.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/output/app.hpp"
+#include "tools/lockstep/output/output.hpp"
 
 namespace lockstep::cli {
 
@@ -27,5 +31,23 @@ struct CollectiveFigureData {
 [[nodiscard]] std::string collective_figure(const std::string& kind,
                                             const CollectiveFigureData& data, bool as_text,
                                             const figures::FigureStyle& style = {});
+
+/// The report as an HTML page with all its figures. Without `data`: without.
+[[nodiscard]] std::string collective_page(const Report& report, const CollectiveFigureData* data);
+
+/// Data of figures that are drawn later, if at all.
+struct SharedCollectiveData {
+  std::function<std::shared_ptr<const CollectiveReport>()> points;
+  std::shared_ptr<const CrossoverReport> exact;
+  std::shared_ptr<const AgainstReport> against;
+};
+
+/// Simulates when a figure is first asked for.
+[[nodiscard]] std::function<std::shared_ptr<const CollectiveReport>()> points_of(
+    CollectiveRequest request);
+
+/// What a host may ask for after the command: the page and, if `drawn`, its figures.
+[[nodiscard]] Findings collective_findings(const Report& report, bool drawn,
+                                           const SharedCollectiveData& of);
 
 }  // namespace lockstep::cli
