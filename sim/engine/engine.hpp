@@ -296,6 +296,7 @@ class Engine {
   [[nodiscard]] TransferId take_transfer();
   void begin_transfer(const ConnectionKey& key, const Post& send, const Post& receive);
   void start(TransferId id);
+  [[nodiscard]] TrafficWeight traffic_weight(std::uint32_t track) const;
   void start_matched();
   [[nodiscard]] bool issued_before(const Transfer& a, const Transfer& b) const;
   void add_work(const Piece& piece);

@@ -169,6 +169,7 @@ KnownCalls::Outcome Engine::replayed_alone(const CallClass& kind) const {
   const CollectiveCall& of = workload_->calls[kind.call];
   Workload alone;
   alone.calls.push_back({of.name, of.schedule, of.members, of.block});
+  alone.calls.front().traffic_weight = of.traffic_weight;
   Engine engine{*network_, alone, model_};
   while (engine.advance()) {
   }

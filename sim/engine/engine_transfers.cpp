@@ -100,11 +100,20 @@ void Engine::start(TransferId id) {
   const Route* route =
       routes_.find(*network_->router, transfer.from, transfer.to, transfer.channel);
   LOCKSTEP_CHECK(route != nullptr);
-  if (transfer.eager) {
-    transport_->start_eager(id, *route, Bytes{transfer.bytes}, at, queue_);
-    return;
-  }
-  transfer.kept = transport_->start(id, *route, Bytes{transfer.bytes}, at, transfer.bound, queue_);
+  transfer.kept = transport_->start({.transfer = id,
+                                     .size = Bytes{transfer.bytes},
+                                     .at = at,
+                                     .weight = traffic_weight(transfer.sender),
+                                     .keep = transfer.bound,
+                                     .eager = transfer.eager},
+                                    *route, queue_);
+}
+
+/// Of what the track sends now. Streams wait for their sends.
+TrafficWeight Engine::traffic_weight(std::uint32_t track) const {
+  if (is_lane(track)) return workload_->calls[lanes_[track].call].traffic_weight;
+  const std::uint32_t stream = track - kStream;
+  return workload_->streams[stream].all()[streams_[stream].index].traffic_weight;
 }
 
 void Engine::start_matched() {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/base/traffic_weight.hpp"
 #include "sim/base/units.hpp"
 
 /// A cluster as the engine sees it: directed links in a flat array, endpoints, and a router. Built

@@ -33,25 +33,18 @@ class QueueTransport final : public Transport {
     return std::make_unique<QueueTransport>(*this);
   }
 
-  std::uint32_t start(TransferId transfer, const Route& route, Bytes size, TimePoint at, bool keep,
-                      EventQueue& queue) override {
+  std::uint32_t start(const Message& message, const Route& route, EventQueue& queue) override {
     LOCKSTEP_CHECK(route.paths == 1);
+    LOCKSTEP_CHECK(message.weight == 1);
     const std::uint32_t id = take_message();
-    Message& message = messages_[id];
-    message.transfer = transfer;
-    message.size = size;
-    message.keep = keep;
-    message.announce = announce_;
-    message.hops.assign(route.hops.begin(), route.hops.end());
-    start_again(id, at, queue);
+    Carried& carried = messages_[id];
+    carried.transfer = message.transfer;
+    carried.size = message.size;
+    carried.keep = message.keep;
+    carried.announce = message.eager;
+    carried.hops.assign(route.hops.begin(), route.hops.end());
+    start_again(id, message.at, queue);
     return id;
-  }
-
-  void start_eager(TransferId transfer, const Route& route, Bytes size, TimePoint at,
-                   EventQueue& queue) override {
-    announce_ = true;
-    (void)start(transfer, route, size, at, false, queue);
-    announce_ = false;
   }
 
   void start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) override {
@@ -85,7 +78,7 @@ class QueueTransport final : public Transport {
     Bytes memo_size;  // the last length worked out; most messages in a row are equal
     Duration memo_time;
   };
-  struct Message {
+  struct Carried {
     TransferId transfer = 0;
     std::uint32_t next = 0;  // hop that the head is about to take
     bool keep = false;       // stays when it has arrived, to set out again
@@ -107,7 +100,7 @@ class QueueTransport final : public Transport {
 
   /// The head stands before its next link now.
   void step(std::uint32_t id, EventQueue& queue) {
-    Message& message = messages_[id];
+    Carried& message = messages_[id];
     if (message.next == message.hops.size()) {
       if (message.announce)
         queue.push(make_event(TransportEvent::left, message.transfer, message.tail));
@@ -138,9 +131,8 @@ class QueueTransport final : public Transport {
   }
 
   std::vector<LinkState> links_;
-  std::vector<Message> messages_;
+  std::vector<Carried> messages_;
   std::vector<std::uint32_t> spare_;
-  bool announce_ = false;  // of the message that is starting
 };
 
 }  // namespace

@@ -31,17 +31,22 @@ class Transport {
   /// An independent copy of the current state, for class splits.
   [[nodiscard]] virtual std::unique_ptr<Transport> clone() const = 0;
 
-  /// Starts a transfer of `size` along `route` at `at` (not before the queue's clock). With `keep`
-  /// the transport stores it for start_again(); the result identifies it until drop().
-  virtual std::uint32_t start(TransferId transfer, const Route& route, Bytes size, TimePoint at,
-                              bool keep, EventQueue& queue) = 0;
+  /// What to carry. `at`: not before the queue's clock. With `keep` the transport stores it for
+  /// start_again(). `eager`: the sender continues when the last byte has left, which is announced
+  /// by a `left` event in addition to the arrival.
+  struct Message {
+    TransferId transfer = 0;
+    Bytes size{};
+    TimePoint at{};
+    TrafficWeight weight = 1;  // 1 where the model has no weights (the queue model)
+    bool keep = false;
+    bool eager = false;
+  };
+  /// Starts a message along `route`; the result identifies it until drop().
+  virtual std::uint32_t start(const Message& message, const Route& route, EventQueue& queue) = 0;
   /// Repeats a stored transfer. Requires that the last one has arrived.
   virtual void start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) = 0;
   virtual void drop(std::uint32_t kept) = 0;
-  /// Starts a transfer whose sender continues when its last byte has left, which is announced by a
-  /// `left` event in addition to the arrival.
-  virtual void start_eager(TransferId transfer, const Route& route, Bytes size, TimePoint at,
-                           EventQueue& queue) = 0;
 
   /// Handles one of the transport's events; appends the transfers that have arrived completely.
   virtual void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) = 0;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/traffic_weight.hpp"
 #include "sim/program/tensor.hpp"
 #include "sim/program/visible_keys.hpp"
 #include "sim/schedule/contract.hpp"
@@ -143,6 +144,7 @@ struct Communication {
   std::string group{};      // name in reports: tp, cp, ep, dp, pp, embedding
   /// send, receive: the peer's position along `over` relative to the own, modulo its size.
   int offset = 0;
+  TrafficWeight traffic_weight = 1;  // on links that others use at the same time
 };
 
 using StreamId = std::uint8_t;

@@ -33,6 +33,7 @@ CallShape CallShapes::of(const CollectiveCall& call) {
 void CallShapes::add_members(const CollectiveCall& call, fold::KeyBuilder& key) {
   std::map<EndpointId, std::uint64_t> first;
   key.add(call.schedule->ranks()).add(call.schedule->lanes()).add(call.schedule->slots());
+  key.add(call.traffic_weight);
   for (const EndpointId member : call.members) {
     const Endpoint& endpoint = network_.endpoints[member];
     key.add(first.try_emplace(member, first.size()).first->second);

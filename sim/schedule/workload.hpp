@@ -29,6 +29,8 @@ struct CollectiveCall {
   std::vector<TimePoint> starts{};
   /// Instead of a schedule: the time from the last member's start to the end of all.
   std::optional<Duration> takes{};
+  /// Of its transfers on links that others use at the same time.
+  TrafficWeight traffic_weight = 1;
 };
 
 /// Identifies an operation: stream and index in it.
@@ -41,10 +43,11 @@ struct Activity {
   static constexpr std::uint32_t kOwnProcessor = UINT32_MAX;
   enum class Kind : std::uint8_t { compute, send, receive, collective };
   Kind kind = Kind::compute;
-  Duration duration;      // compute
-  EndpointId peer = 0;    // send, receive
-  std::uint32_t tag = 0;  // send, receive: matched in order per (from, to, tag)
-  Bytes size;             // send, receive; equal at both ends
+  Duration duration;                 // compute
+  EndpointId peer = 0;               // send, receive
+  std::uint32_t tag = 0;             // send, receive: matched in order per (from, to, tag)
+  Bytes size;                        // send, receive; equal at both ends
+  TrafficWeight traffic_weight = 1;  // send
   /// compute: operations of one endpoint on the same processor run one at a time in order of
   /// readiness; kOwnProcessor: independent of others.
   std::uint32_t processor = kOwnProcessor;

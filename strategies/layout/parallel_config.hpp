@@ -108,6 +108,8 @@ struct ParallelConfig {
   std::optional<double> expert_skew{};
   /// Algorithm per group (tp, cp, ep, dp, hsdp, embedding); NCCL's choice for all others.
   std::map<std::string, std::string> algorithms{};
+  /// Traffic weight per group (the same, and pp); 1 for all others.
+  std::map<std::string, TrafficWeight> traffic_weights{};
 
   /// Number of ranks. Requires a product of degrees that fits an int (layout_problems()).
   [[nodiscard]] int ranks() const { return dp * pp * cp * tp; }

@@ -261,6 +261,29 @@ ParallelField algorithms_field() {
           }};
 }
 
+constexpr std::array<std::string_view, 7> kWeightedGroups{"tp", "cp",   "ep",       "dp",
+                                                          "pp", "hsdp", "embedding"};
+
+ParallelField traffic_weights_field() {
+  return {"traffic_weights",
+          "Relative share of a link by group, where several use it at the same time (default: 1)",
+          [](const ValueReader& given, Config& out) {
+            given.object([&out](ObjectReader& in) {
+              for (const std::string_view group : kWeightedGroups)
+                if (const auto weight = in.optional(group))
+                  out.traffic_weights[std::string{group}] =
+                      static_cast<TrafficWeight>(weight->integer(1, kMostTrafficWeight));
+            });
+          },
+          [](const Config& of) -> std::optional<JsonValue> {
+            if (of.traffic_weights.empty()) return std::nullopt;
+            JsonObject object;
+            for (const auto& [group, weight] : of.traffic_weights)
+              object.push_back({group, {}, json_of(std::int64_t{weight})});
+            return JsonValue{{}, std::move(object)};
+          }};
+}
+
 template <class... Args>
 std::string text(fmt::format_string<Args...> format, Args&&... args) {
   return fmt::format(format, std::forward<Args>(args)...);
@@ -382,6 +405,7 @@ const std::vector<ParallelField>& parallel_fields() {
              "Expert capacity: slots per expert and source rank, ceil(tokens * top_k / experts * "
              "capacity_factor); 0: dropless (default: 0)"),
       algorithms_field(),
+      traffic_weights_field(),
       skew_field(),
   };
   return rows;

@@ -173,9 +173,11 @@ std::vector<WithoutEffect> without_effect(ObjectReader& in, const ScenarioParts&
   for (WithoutEffect& each : model_values_without_effect(parts.model))
     out.push_back(std::move(each));
   add_fabric(in.self().value(), parts, out);
-  if (parts.parallel.algorithms.empty()) return out;
+  if (parts.parallel.algorithms.empty() && parts.parallel.traffic_weights.empty()) return out;
   const Program program = build_program(parts.model, parts.parallel, per_node);
   for (WithoutEffect& each : algorithms_without_effect(program, parts.parallel))
+    out.push_back(std::move(each));
+  for (WithoutEffect& each : traffic_weights_without_effect(program, parts.parallel))
     out.push_back(std::move(each));
   return out;
 }

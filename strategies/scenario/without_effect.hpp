@@ -32,6 +32,10 @@ struct WithoutEffect {
 /// Values without effect in a model ("model.window.size").
 [[nodiscard]] std::vector<WithoutEffect> model_values_without_effect(const ModelConfig& model);
 
+/// Traffic weights of groups that send nothing in the program, and weights that are all equal.
+[[nodiscard]] std::vector<WithoutEffect> traffic_weights_without_effect(
+    const Program& program, const ParallelConfig& parallel);
+
 /// Algorithms for groups without a collective in the program, and for collectives that lack an
 /// algorithm of that name. Refused if no collective of the group uses it, except for traffic
 /// through hosts.

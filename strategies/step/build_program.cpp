@@ -81,6 +81,16 @@ void train(TrainingStepAssembly& step) {
   if (averages && step.parallel.averages) average_weights(step);
 }
 
+void weigh_traffic(Program& program, const std::map<std::string, TrafficWeight>& by_group) {
+  if (by_group.empty()) return;
+  for (Routine& routine : program.routines)
+    for (Operation& operation : routine.operations) {
+      if (!operation.communication) continue;
+      const auto found = by_group.find(operation.communication->group);
+      if (found != by_group.end()) operation.communication->traffic_weight = found->second;
+    }
+}
+
 void finish(TrainingStepAssembly& step) {
   step.program.tensors = std::move(step.graph.tensors);
   for (const StageScript& stage : step.stages) {
@@ -89,6 +99,7 @@ void finish(TrainingStepAssembly& step) {
     }
   }
   assign_streams(step.program, step.parallel);
+  weigh_traffic(step.program, step.parallel.traffic_weights);
 }
 
 [[nodiscard]] BlockWeight block_weight(const TrainingStepAssembly& step,

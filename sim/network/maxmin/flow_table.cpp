@@ -40,6 +40,7 @@ FlowId FlowTable::create(TransferId transfer, std::span<const Hop> hops) {
     id = static_cast<FlowId>(flows_.size());
     flows_.emplace_back();
     latency_.emplace_back();
+    traffic_weight_.push_back(1);
     group_.push_back(kNone);
   } else {
     id = free_flows_.back();

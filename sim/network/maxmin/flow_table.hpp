@@ -70,6 +70,7 @@ class FlowTable {
 
   /// Latency of the flow's transfer.
   [[nodiscard]] Duration& latency(FlowId id) { return latency_[id]; }
+  [[nodiscard]] TrafficWeight& traffic_weight(FlowId id) { return traffic_weight_[id]; }
   [[nodiscard]] Flow& flow(FlowId id) { return flows_[id]; }
   [[nodiscard]] const Flow& flow(FlowId id) const { return flows_[id]; }
   [[nodiscard]] std::span<FlowHop> hops(const Flow& flow) {
@@ -111,8 +112,9 @@ class FlowTable {
   void swap(LinkId link, std::uint32_t a, std::uint32_t b);
 
   std::vector<Flow> flows_;
-  std::vector<Duration> latency_;  // per flow
-  std::vector<LinkId> group_;      // per flow: separate, as it is read most often
+  std::vector<Duration> latency_;              // per flow
+  std::vector<TrafficWeight> traffic_weight_;  // per flow
+  std::vector<LinkId> group_;                  // per flow: separate, as it is read most often
   std::vector<FlowId> free_flows_;
   std::vector<FlowHop> hops_;
   std::vector<std::vector<std::uint32_t>> free_hops_;  // by count

@@ -34,34 +34,29 @@ std::unique_ptr<Transport> FluidTransport::clone() const {
   return std::make_unique<FluidTransport>(*this);
 }
 
-std::uint32_t FluidTransport::start(TransferId transfer, const Route& route, Bytes size,
-                                    TimePoint at, bool keep, EventQueue& queue) {
+std::uint32_t FluidTransport::start(const Message& message, const Route& route, EventQueue& queue) {
   const Weight unit = flows_.unit();
-  const FlowId id = create_flow(transfer, route);
+  const FlowId id = create_flow(message, route);
   if (flows_.unit() != unit)  // what fillings remember is in the old unit
     for (Component& component : components_) {
       component.checkpoints.forget();
       component.whole = true;
     }
   Flow& flow = flows_.flow(id);
-  flow.bytes = route.hops.empty() ? 0 : size.count();
+  flow.bytes = route.hops.empty() ? 0 : message.size.count();
   flows_.latency(id) = route.latency;
-  flow.keep = keep;
-  flow.eager = eager_;
-  start_again(id, at, queue);
+  flows_.traffic_weight(id) = message.weight;
+  flow.keep = message.keep;
+  flow.eager = message.eager;
+  start_again(id, message.at, queue);
   return id;
-}
-
-void FluidTransport::start_eager(TransferId transfer, const Route& route, Bytes size, TimePoint at,
-                                 EventQueue& queue) {
-  eager_ = true;
-  (void)start(transfer, route, size, at, false, queue);
-  eager_ = false;
 }
 
 void FluidTransport::start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) {
   Flow& flow = flows_.flow(kept);
   flow.work = work_of(Bytes{flow.bytes});
+  if (const TrafficWeight weight = flows_.traffic_weight(kept); weight != 1)
+    flow.work = (flow.work + (weight - 1)) / weight;
   flow.state = Flow::State::travelling;
   const auto kind = flow.bytes == 0 ? TransportEvent::delivered : TransportEvent::arrive;
   const Duration before = flow.eager ? Duration{} : flows_.latency(kept);
@@ -82,7 +77,8 @@ void FluidTransport::destroy(FlowId id) {
   flows_.destroy(id);
 }
 
-FlowId FluidTransport::create_flow(TransferId transfer, const Route& route) {
+/// A flow of weight w is w flows in one: w times the weight on every link, and 1/w of the work.
+FlowId FluidTransport::create_flow(const Message& message, const Route& route) {
   std::span<const Hop> hops = route.hops;
   if (ports_only_) {
     own_hops_.clear();
@@ -95,7 +91,9 @@ FlowId FluidTransport::create_flow(TransferId transfer, const Route& route) {
   if (ports_only_)
     if (const std::uint64_t cap = cap_beyond_ports(route); cap != 0)
       spoken_hops_.push_back({take_cap_link(cap), kWeightUnit});
-  return flows_.create(transfer, spoken_hops_);
+  if (message.weight != 1)
+    for (Hop& hop : spoken_hops_) hop.weight *= message.weight;
+  return flows_.create(message.transfer, spoken_hops_);
 }
 
 /// A link that stood for itself and a twin now has the twin at its side, in the same state.

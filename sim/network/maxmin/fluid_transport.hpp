@@ -22,12 +22,9 @@ class FluidTransport final : public Transport {
   FluidTransport(const Network& network, bool ports_only);
 
   [[nodiscard]] std::unique_ptr<Transport> clone() const override;
-  std::uint32_t start(TransferId transfer, const Route& route, Bytes size, TimePoint at, bool keep,
-                      EventQueue& queue) override;
+  std::uint32_t start(const Message& message, const Route& route, EventQueue& queue) override;
   void start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) override;
   void drop(std::uint32_t kept) override;
-  void start_eager(TransferId transfer, const Route& route, Bytes size, TimePoint at,
-                   EventQueue& queue) override;
   void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) override;
   void settle(EventQueue& queue) override;
   [[nodiscard]] std::uint64_t solves() const override { return solves_; }
@@ -63,7 +60,7 @@ class FluidTransport final : public Transport {
     FlowId alone = kNone;        // its only flow, if it is alone on all its links
   };
 
-  [[nodiscard]] FlowId create_flow(TransferId transfer, const Route& route);
+  [[nodiscard]] FlowId create_flow(const Message& message, const Route& route);
   [[nodiscard]] std::uint64_t cap_beyond_ports(const Route& route) const;
   LinkId take_cap_link(std::uint64_t capacity);
   void follow(const LinkTwins::Parting& parting);
@@ -133,7 +130,6 @@ class FluidTransport final : public Transport {
   std::vector<LinkId> changed_;              // of these
   std::vector<bool> is_changed_;             // per link
   std::size_t first_cap_link_;
-  bool eager_ = false;  // of the flow being started
   std::uint64_t solves_ = 0;
   // The last division: neighboring flows are mostly equal.
   Int128 memo_work_ = 0;

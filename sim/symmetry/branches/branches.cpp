@@ -283,7 +283,7 @@ Branches find_branches(const Relations& relations, const Partition& partition,
                        const Quotient& quotient) {
   if (quotient.workload.calls.size() != 1) return {};
   const CollectiveCall& call = quotient.workload.calls.front();
-  if (call.schedule->slots() > 0) return {};
+  if (call.schedule->slots() > 0 || call.traffic_weight != 1) return {};
   if (call.members.size() != quotient.network.endpoints.size()) return {};  // some share one
   return Finder{relations, partition, quotient}.run();
 }

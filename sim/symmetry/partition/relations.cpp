@@ -32,7 +32,7 @@ CallFacts facts_of(const CollectiveCall& call, std::uint32_t first_member) {
   const Schedule& schedule = *call.schedule;
   CallFacts out{&call, ScheduleStepCounts{schedule.phases()}, {}, first_member, schedule.lanes()};
   KeyBuilder key;
-  key.add(out.lanes).add(schedule.slots());
+  key.add(out.lanes).add(schedule.slots()).add(call.traffic_weight);
   for (const Phase& phase : out.counts.phases()) key.add(phase.first).add(phase.count);
   out.key = key.key();
   return out;

@@ -283,7 +283,7 @@ bool nobody_limits(const Relations& relations, const Partition& partition, const
 std::optional<MaxPlusResult> run_max_plus(const Quotient& quotient) {
   if (quotient.workload.calls.size() != 1) return std::nullopt;
   const CollectiveCall& call = quotient.workload.calls.front();
-  if (call.schedule->slots() > 0) return std::nullopt;
+  if (call.schedule->slots() > 0 || call.traffic_weight != 1) return std::nullopt;
   if (call.members.size() != quotient.network.endpoints.size()) return std::nullopt;
   return Recursion{quotient}.run();
 }

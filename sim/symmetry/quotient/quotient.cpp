@@ -140,10 +140,10 @@ class Builder {
     return partition_.member_class[first_at_[endpoint]];
   }
 
-  /// Classes by slots, in the order of the calls at an end point: what it does for several calls
-  /// keeps its order.
+  /// Classes by slots and traffic weight, in the order of the calls at an end point: what it does
+  /// for several calls keeps its order.
   void add_calls() {
-    std::map<int, std::vector<std::uint32_t>> by_slots;
+    std::map<std::pair<int, TrafficWeight>, std::vector<std::uint32_t>> alike;
     std::vector<std::uint32_t> order(partition_.first_member.size());
     std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
@@ -153,11 +153,12 @@ class Builder {
     out_.member_slots.resize(order.size());
     for (const std::uint32_t c : order) {
       const Member& member = relations_.members[partition_.first_member[c]];
-      auto& list = by_slots[workload_.calls[member.call].schedule->slots()];
+      const CollectiveCall& call = workload_.calls[member.call];
+      auto& list = alike[{call.schedule->slots(), call.traffic_weight}];
       out_.member_slots[c] = {0, static_cast<std::uint32_t>(list.size())};
       list.push_back(c);
     }
-    for (const auto& [slots, list] : by_slots) {
+    for (const auto& [key, list] : alike) {
       for (const std::uint32_t c : list)
         out_.member_slots[c].call = static_cast<std::uint32_t>(out_.workload.calls.size());
       add_call(list);
@@ -175,6 +176,7 @@ class Builder {
       const CollectiveCall& own = workload_.calls[member.call];
       ranks.push_back({&own, member.rank, peers_to(id), peers_from(id)});
       call.name = own.name;
+      call.traffic_weight = own.traffic_weight;
       call.members.push_back(endpoint_of_class_[c]);
       call.starts.push_back(own.starts.empty() ? TimePoint{}
                                                : own.starts[static_cast<std::size_t>(member.rank)]);

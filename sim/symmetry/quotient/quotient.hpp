@@ -26,7 +26,7 @@ struct ClassRoute {
 /// all members of each class.
 struct Quotient {
   Network network;
-  Workload workload;                     // one call for all calls of equal slots
+  Workload workload;                     // one call for all of equal slots and weight
   std::vector<ClassRoute> class_routes;  // per class of pairs
   /// The rank and call of a class of members.
   struct MemberSlot {

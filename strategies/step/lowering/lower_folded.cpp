@@ -114,6 +114,7 @@ class PatternWriter {
     message.kind = kind;
     message.peer = messages_[role_lowering_.stream_of[index]]++;
     message.size = role_lowering_.costs.messages[index];
+    message.traffic_weight = role_.operations[index].operation->communication->traffic_weight;
   }
 
   const RoleProgram& role_;
@@ -249,6 +250,7 @@ class FoldedLowerer {
       call.schedule = member_slot.group->schedule;
       call.members = member_slot.group->classes;
       call.block = Bytes{1};
+      call.traffic_weight = operation.communication->traffic_weight;
     }
     const std::uint32_t call = (*slot.calls)[before];
     order_.note(call, role.role, index);

@@ -256,6 +256,7 @@ class Lowerer {
     call.members = in_.choice.participants(chosen, std::move(members));
     call.schedule = chosen.schedule;
     call.block = chosen.block;
+    call.traffic_weight = how.traffic_weight;
     out_.workload.calls.push_back(std::move(call));
     return id;
   }
@@ -291,6 +292,7 @@ class Lowerer {
     activity.peer = in_.endpoint(sends ? std::get<1>(key) : std::get<0>(key));
     activity.tag = tags_.try_emplace(std::get<2>(key), tags_.size()).first->second;
     activity.size = costs_[role.role].messages[index_of(role, operation)];
+    activity.traffic_weight = operation.operation->communication->traffic_weight;
     stream.operations.push_back(activity);
   }
 

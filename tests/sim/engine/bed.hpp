@@ -43,7 +43,8 @@ class Bed {
     return flow_on(size, route, start);
   }
 
-  std::size_t flow_on(Bytes size, const Route& route, TimePoint start = {}) {
+  std::size_t flow_on(Bytes size, const Route& route, TimePoint start = {},
+                      TrafficWeight weight = 1) {
     const auto from = static_cast<EndpointId>(network_.endpoints.size());
     network_.endpoints.resize(network_.endpoints.size() + 2);
     routes_->routes[{from, from + 1}] = route;
@@ -53,6 +54,7 @@ class Bed {
     send.kind = Activity::Kind::send;
     send.peer = from + 1;
     send.size = size;
+    send.traffic_weight = weight;
     Activity receive = send;
     receive.kind = Activity::Kind::receive;
     receive.peer = from;

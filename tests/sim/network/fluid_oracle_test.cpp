@@ -282,8 +282,8 @@ TEST_CASE("links told apart in the instant in which a flow leaves both") {
   const Route follower{{{0}, {2}}, {}, 1};
   const auto transport = make_fluid_transport(network);
   EventQueue queue;
-  transport->start(0, both, 1000_B, {}, false, queue);
-  transport->start(1, both, 3000_B, {}, false, queue);
+  transport->start({.transfer = 0, .size = 1000_B}, both, queue);
+  transport->start({.transfer = 1, .size = 3000_B}, both, queue);
   std::map<TransferId, std::int64_t> ends;
   while (!queue.empty()) {
     queue.advance();
@@ -291,7 +291,8 @@ TEST_CASE("links told apart in the instant in which a flow leaves both") {
     for (Event event; queue.pop_now(event);) transport->handle(event, queue, arrived);
     for (const TransferId id : arrived) {
       ends[id] = queue.now().ps();
-      if (id == 0) transport->start(2, follower, 500_B, queue.now(), false, queue);
+      if (id == 0)
+        transport->start({.transfer = 2, .size = 500_B, .at = queue.now()}, follower, queue);
     }
     for (Event event; queue.pop_now(event);) transport->handle(event, queue, arrived);
     transport->settle(queue);

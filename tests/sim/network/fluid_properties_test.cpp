@@ -19,6 +19,7 @@ struct PropertyFlow {
   Bytes size;
   std::vector<Hop> hops;
   std::int64_t start = 0;  // picoseconds
+  TrafficWeight traffic_weight = 1;
 };
 
 struct PropertySystem {
@@ -34,7 +35,8 @@ std::vector<std::int64_t> ends_of(const PropertySystem& system, Shares shares) {
   for (const PropertyFlow& flow : system.flows) {
     Route route;
     route.hops.assign(flow.hops.begin(), flow.hops.end());
-    bed.flow_on(flow.size, route, TimePoint{Duration::picoseconds(flow.start)});
+    bed.flow_on(flow.size, route, TimePoint{Duration::picoseconds(flow.start)},
+                flow.traffic_weight);
   }
   if (shares == Shares::components) {  // more flows on one link than are shared sparsely
     const LinkId link = bed.link(1_GBps);
@@ -70,7 +72,7 @@ class Draw {
     std::shuffle(values.begin(), values.end(), next_);
   }
 
-  /// Flows over 1 to 3 links, some split, at different times.
+  /// Flows over 1 to 3 links, some split, some with traffic weights, at different times.
   PropertySystem system(std::int64_t links, std::int64_t flows) {
     PropertySystem out;
     for (std::int64_t i = 0; i < links; ++i) out.links.push_back(rate());
@@ -82,6 +84,7 @@ class Draw {
       const auto parts = static_cast<Weight>(number(1, 4));
       PropertyFlow flow{Bytes{number(1, 40'000)}, {}, number(0, 1) * number(0, 20'000'000)};
       for (const LinkId link : order) flow.hops.push_back({link, kWeightUnit / parts});
+      flow.traffic_weight = static_cast<TrafficWeight>(number(0, 1) * number(0, 6) + 1);
       out.flows.push_back(std::move(flow));
     }
     return out;
@@ -139,6 +142,48 @@ TEST_CASE(
       CHECK(of_many == of_one);
     });
   }
+}
+
+TEST_CASE("exact multiplicity: a traffic weight of m is m flows of an m-th of the size each") {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    Draw draw(seed);
+    PropertySystem weighted = draw.system(4, 12);
+    PropertySystem parts{weighted.links, {}};
+    std::vector<std::size_t> whole;  // of each part
+    for (std::size_t i = 0; i < weighted.flows.size(); ++i) {
+      PropertyFlow& flow = weighted.flows[i];
+      flow.traffic_weight = static_cast<TrafficWeight>(draw.number(1, 5));
+      PropertyFlow part = flow;
+      part.traffic_weight = 1;
+      flow.size = Bytes{flow.size.count() * flow.traffic_weight};
+      for (int m = 0; m < flow.traffic_weight; ++m) {
+        parts.flows.push_back(part);
+        whole.push_back(i);
+      }
+    }
+    // With ports alone, every part has a cap of its own and the whole has one for all.
+    for (const Shares shares : {Shares::sparse, Shares::components}) {
+      CAPTURE(static_cast<int>(shares));
+      const auto of_whole = ends_of(weighted, shares);
+      const auto of_parts = ends_of(parts, shares);
+      for (std::size_t i = 0; i < whole.size(); ++i) CHECK(of_parts[i] == of_whole[whole[i]]);
+    }
+  }
+}
+
+TEST_CASE("traffic weights share a link in proportion, and a flow alone has all of it") {
+  const auto flow = [](std::int64_t kb, LinkId link, TrafficWeight weight) {
+    return PropertyFlow{test::kilobytes(kb), {{link, kWeightUnit}}, 0, weight};
+  };
+  // 3 GB/s in parts of 2 and 1: 4 kB take 2 us; then 1 kB of 3 is left, at 3 GB/s.
+  const PropertySystem two{{3_GBps}, {flow(4, 0, 2), flow(3, 0, 1)}};
+  const PropertySystem one{{3_GBps}, {flow(6, 0, 3)}};
+  for_all([&](Shares shares) {
+    CHECK(ends_of(two, shares)[0] == 2'000'000);
+    CHECK(ends_of(two, shares)[1] == 2'333'333);
+    CHECK(ends_of(one, shares).front() == 2'000'000);
+  });
 }
 
 TEST_CASE("locality: flows that share no link, directly or through others, change nothing") {

@@ -10,6 +10,7 @@
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/scenario/scenario_parallel.hpp"
 #include "strategies/sharding/device_mesh.hpp"
+#include "strategies/step/build_program.hpp"
 #include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
@@ -193,6 +194,29 @@ TEST_CASE(
   }
   CHECK(same > 100);
   CHECK(other > 1000);
+}
+
+/// Of four ranks as 2 x 2 x 1: tp and dp send, cp does not.
+TEST_CASE(
+    "traffic weights are without effect where the group sends nothing, or all weigh the same") {
+  const RandomLayout drawn = random_layouts(3, 1).front();
+  ParallelConfig parallel;
+  parallel.tp = parallel.dp = 2;
+  parallel.global_batch = 2;
+  const auto told = [&](std::map<std::string, TrafficWeight> weights) {
+    parallel.traffic_weights = std::move(weights);
+    std::vector<std::string> keys;
+    const Program program = build_program(drawn.model, parallel, kPerNode);
+    for (const WithoutEffect& each : traffic_weights_without_effect(program, parallel))
+      keys.push_back(each.key);
+    return keys;
+  };
+  using Keys = std::vector<std::string>;
+  CHECK(told({{"dp", 3}}) == Keys{});
+  CHECK(told({{"dp", 3}, {"cp", 2}}) == Keys{"parallel.traffic_weights.cp"});
+  CHECK(told({{"dp", 1}}) == Keys{"parallel.traffic_weights"});
+  CHECK(told({{"cp", 2}}) == Keys{"parallel.traffic_weights.cp", "parallel.traffic_weights"});
+  CHECK(told({}) == Keys{});
 }
 
 }  // namespace lockstep::test

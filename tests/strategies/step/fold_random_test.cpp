@@ -147,4 +147,16 @@ TEST_CASE("the same where one switch reduces for several groups") {
   CHECK(all.classes < all.ranks);
 }
 
+TEST_CASE("the same where groups have traffic weights") {
+  const Totals all = hold_all(31, drawn_cluster, [](std::mt19937_64& draw, FoldCase& of) {
+    for (const char* group : {"tp", "cp", "ep", "dp", "pp", "hsdp"}) {
+      if (draw() % 2 == 0) continue;
+      const auto weight = static_cast<TrafficWeight>(1 + draw() % 9);
+      of.layout.parallel.traffic_weights[group] = weight;
+      of.name += fmt::format("; {} weighs {}", group, weight);
+    }
+  });
+  CHECK(10 * all.classes < 9 * all.ranks);
+}
+
 }  // namespace lockstep::test

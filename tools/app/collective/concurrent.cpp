@@ -97,6 +97,9 @@ ConcurrentCollective read_job(ObjectReader& in, std::size_t index) {
     if (!has_root(job.collective))
       root->note(fmt::format("{} has no root", to_string(job.collective)));
   }
+  job.traffic_weight = static_cast<TrafficWeight>(
+      in.integer({"traffic_weight", "Relative share of links that others use too (default: 1)"}, 1,
+                 kMostTrafficWeight, 1));
   job.name =
       in.string({"name", "For the table (default: the collective and its place in the list)"},
                 fmt::format("{} {}", to_string(job.collective), index));
@@ -161,6 +164,8 @@ class Concurrent {
     const auto refuse = [&](const std::string& why) {
       problems.push_back({{}, fmt::format("{}: {}: {}", file_, job.name, why)});
     };
+    if (job.traffic_weight != 1 && setup_->model() == NetworkModel::queue)
+      return refuse("traffic_weight requires --network fluid or alpha-beta");
     if (job.ranks.empty()) job.ranks = setup_->members(AuxiliaryRanks::none, 0);
     for (const EndpointId rank : job.ranks)
       if (rank >= static_cast<EndpointId>(setup_->ranks()))
@@ -204,8 +209,14 @@ class Concurrent {
   void add(std::size_t j, Workload& workload) const {
     const ConcurrentCollective& job = jobs_[j];
     const auto first_call = static_cast<std::uint32_t>(workload.calls.size());
-    for (std::int64_t k = 0; k < job.repeat; ++k)
-      workload.calls.push_back({job.name, schedules_[j], job.ranks, layouts_[j].block, {}});
+    for (std::int64_t k = 0; k < job.repeat; ++k) {
+      CollectiveCall& call = workload.calls.emplace_back();
+      call.name = job.name;
+      call.schedule = schedules_[j];
+      call.members = job.ranks;
+      call.block = layouts_[j].block;
+      call.traffic_weight = job.traffic_weight;
+    }
     for (std::size_t m = 0; m < job.ranks.size(); ++m) {
       Stream stream{job.ranks[m], job.name, {}};
       Activity wait;

@@ -19,6 +19,7 @@ struct ConcurrentCollective {
   Duration start;
   std::int64_t repeat = 1;
   int root = 0;
+  TrafficWeight traffic_weight = 1;
 };
 
 struct ConcurrentRow {
@@ -38,8 +39,9 @@ struct ConcurrentReport {
 /// slowdown.
 /// FILE is JSON: {"collectives": [{"collective": "all_reduce", "algorithm": "ring", "size": "64
 /// MiB", "ranks": [0, 1, 2, 3] or {"first": 0, "count": 4, "stride": 1}, "start": "0 us", "repeat":
-/// 1, "root": 0, "name": "..."}, ...]}. Defaults: all ranks, ring, start 0, once. Throws
-/// ConfigError for an invalid file, RequestError for what the cluster does not allow.
+/// 1, "root": 0, "traffic_weight": 1, "name": "..."}, ...]}. Defaults: all ranks, ring, start 0,
+/// once, weight 1. Throws ConfigError for an invalid file, RequestError for what the cluster does
+/// not allow, such as weights in the queue model.
 [[nodiscard]] ConcurrentReport run_concurrent(const std::string& file,
                                               const CollectiveRequest& request);
 

@@ -8,6 +8,7 @@
 #include "strategies/measure/machine/machine_links.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
+#include "tools/app/errors.hpp"
 #include "tools/app/inputs/calibration_of.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/step/metrics/step_confidence.hpp"
@@ -50,12 +51,21 @@ MachineLinkUse apply_machine(const MeasuredMachine& machine, ScenarioCluster& of
   return std::move(linked.links);
 }
 
+void refuse_idle_weights(NetworkModel model, const ParallelConfig& parallel) {
+  if (model != NetworkModel::queue || parallel.traffic_weights.empty()) return;
+  throw RequestError(std::vector<RequestProblem>{
+      {"network",
+       "queue: messages queue first in, first out, whatever their weight; "
+       "parallel.traffic_weights requires fluid or alpha-beta"}});
+}
+
 }  // namespace
 
 SimulationOptions simulation_options(const TrainingStepRequest& request, const Scenario& scenario,
                                      std::vector<NcclCost> costs) {
   const Cluster& cluster = scenario.cluster.cluster;
   SimulationOptions options = request.simulation;
+  refuse_idle_weights(options.network, scenario.parallel);
   options.speeds =
       rank_speeds(request.speeds, request.simulation.speeds, scenario.parallel.ranks());
   options.costs = std::move(costs);

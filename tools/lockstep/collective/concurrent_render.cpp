@@ -22,6 +22,7 @@ std::vector<Cell> row(const ConcurrentRow& one) {
           Cell{static_cast<std::int64_t>(what.ranks.size())},
           Cell{one.size.count()},
           Cell{what.repeat},
+          Cell{std::int64_t{what.traffic_weight}},
           in_microseconds(what.start),
           in_microseconds(one.alone),
           in_microseconds(one.together),
@@ -46,6 +47,7 @@ std::string config(const CollectiveRequest& request, const ConcurrentReport& don
                     {"ranks", what.ranks},
                     {"start_s", what.start.seconds()},
                     {"repeat", what.repeat},
+                    {"traffic_weight", what.traffic_weight},
                     {"root", what.root}});
   }
   return out.dump();
@@ -63,9 +65,10 @@ Report report_of(const CollectiveRequest& request, const ConcurrentReport& done,
   out.columns = {{"name", "name", "", true},           {"collective", "collective", "", true},
                  {"algorithm", "algorithm", "", true}, {"ranks", "ranks", ""},
                  {"size_bytes", "size", "(B)"},        {"repeat", "times", ""},
-                 {"start_s", "start", "(us)"},         {"alone_s", "alone", "(us)"},
-                 {"together_s", "together", "(us)"},   {"slowdown", "slowdown", ""}};
-  out.left_out_first = {"repeat", "start_s", "ranks", "algorithm", "collective"};
+                 {"traffic_weight", "weight", ""},     {"start_s", "start", "(us)"},
+                 {"alone_s", "alone", "(us)"},         {"together_s", "together", "(us)"},
+                 {"slowdown", "slowdown", ""}};
+  out.left_out_first = {"traffic_weight", "repeat", "start_s", "ranks", "algorithm", "collective"};
   Section section;
   const std::size_t count = done.collectives.size();
   section.notes.push_back(fmt::format(

@@ -54,6 +54,13 @@ std::string text_of(const std::vector<std::pair<int, int>>& ranges) {
   return ranges.size() > kMostRanges ? text + ", ..." : text;
 }
 
+[[nodiscard]] bool weighs_traffic(const Program& program) {
+  for (const Routine& routine : program.routines)
+    for (const Operation& operation : routine.operations)
+      if (operation.communication && operation.communication->traffic_weight != 1) return true;
+  return false;
+}
+
 std::string how_simulated(const SimulatedTrainingStep& step) {
   const int ranks = step.timeline.program->mesh.ranks();
   if (step.fidelity == Fidelity::representatives) {
@@ -61,8 +68,9 @@ std::string how_simulated(const SimulatedTrainingStep& step) {
         step.classes.empty() ? step.timeline.ranks.size() : step.classes.size();
     return fmt::format(
         "fidelity representatives: {} of {} ranks, one of each {}, traffic of different groups "
-        "apart (--fidelity all: all ranks, if feasible)",
-        kinds, ranks, step.classes.empty() ? "role" : "kind");
+        "apart{} (--fidelity all: all ranks, if feasible)",
+        kinds, ranks, step.classes.empty() ? "role" : "kind",
+        weighs_traffic(*step.timeline.program) ? ", so traffic weights have no effect" : "");
   }
   if (step.classes.empty()) return "every rank simulated";
   const std::size_t hosts =

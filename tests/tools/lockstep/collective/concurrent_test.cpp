@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "sim/config/config_error.hpp"
 #include "tests/tools/run_command.hpp"
@@ -33,6 +34,8 @@ TEST_CASE("schema and reader accept the shipped collectives at once and refuse t
                              {"bare number", "/collectives/0/size", "64"},
                              {"start without unit", "/collectives/0/start", "\"5\""},
                              {"never", "/collectives/0/repeat", "0"},
+                             {"no weight", "/collectives/0/traffic_weight", "0"},
+                             {"weight above 100", "/collectives/0/traffic_weight", "101"},
                              {"rank below zero", "/collectives/2/ranks/0", "-1"},
                              {"rank twice", "/collectives/2/ranks/0", "3"},
                              {"nobody", "/collectives/2/ranks", "[]"},
@@ -41,6 +44,32 @@ TEST_CASE("schema and reader accept the shipped collectives at once and refuse t
     CAPTURE(m.name);
     CHECK(both.verdict(mutated(good, m)) == "both refuse");
   }
+}
+
+/// Two equal broadcasts over the same links share them in halves, or in 3 and 1 parts of 4: the
+/// heavier then takes 4/3 of its time alone. Latencies make it a little less.
+TEST_CASE("traffic weights divide the links that collectives share") {
+  const auto slowdown_of_first = [](int weight, const std::string& network) {
+    const TemporaryFile file(fmt::format(R"({{"collectives": [
+      {{"name": "a", "collective": "broadcast", "algorithm": "chain", "size": "1 GiB",
+       "traffic_weight": {}}},
+      {{"name": "b", "collective": "broadcast", "algorithm": "chain", "size": "1 GiB"}}]}})",
+                                         weight));
+    const auto rows = rows_of("lockstep collective --cluster ring --ranks 4 --network " + network +
+                              " --concurrent " + file.path());
+    return rows[0]["slowdown"].get<double>();
+  };
+  for (const char* network : {"fluid", "alpha-beta"}) {
+    CAPTURE(network);
+    CHECK(slowdown_of_first(1, network) == doctest::Approx(2).epsilon(0.01));
+    CHECK(slowdown_of_first(3, network) == doctest::Approx(4.0 / 3).epsilon(0.01));
+  }
+  const TemporaryFile file(R"({"collectives": [{"collective": "broadcast", "size": "1 MiB",
+                              "traffic_weight": 2}]})");
+  const CommandResult queue = run_command(
+      "lockstep collective --cluster ring --ranks 4 --network queue --concurrent " + file.path());
+  CHECK(queue.status == 2);
+  CHECK(contains(queue.err, "traffic_weight requires --network fluid or alpha-beta"));
 }
 
 TEST_CASE("options that the file of --concurrent specifies are refused") {

@@ -89,4 +89,23 @@ std::vector<WithoutEffect> algorithms_without_effect(const Program& program,
   return out;
 }
 
+std::vector<WithoutEffect> traffic_weights_without_effect(const Program& program,
+                                                          const ParallelConfig& parallel) {
+  std::map<std::string, TrafficWeight> used;
+  for (const Routine& routine : program.routines)
+    for (const Operation& operation : routine.operations)
+      if (operation.communication)
+        used[operation.communication->group] = operation.communication->traffic_weight;
+  std::vector<WithoutEffect> out;
+  const std::string key = "parallel.traffic_weights";
+  for (const auto& [group, weight] : parallel.traffic_weights)
+    if (!used.contains(group))
+      out.push_back({key + "." + group, fmt::format("group {} sends nothing in this plan", group)});
+  std::set<TrafficWeight> different;
+  for (const auto& [group, weight] : used) different.insert(weight);
+  if (!parallel.traffic_weights.empty() && different.size() < 2)
+    out.push_back({key, "all traffic has the same weight: links are shared as without weights"});
+  return out;
+}
+
 }  // namespace lockstep
