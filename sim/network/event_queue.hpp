@@ -98,7 +98,8 @@ class EventQueue {
     return 1 + digit * kDigits + value;
   }
 
-  void put(const Event& event) {
+  /// Inlined by order: every event goes through it several times.
+  [[gnu::always_inline]] void put(const Event& event) {
     const std::size_t bucket = bucket_of(event.at_ps);
     buckets_[bucket].push_back(event);
     used_[bucket / kWordBits] |= std::uint64_t{1} << bucket % kWordBits;

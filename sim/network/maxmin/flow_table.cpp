@@ -9,7 +9,7 @@ namespace lockstep::maxmin {
 
 namespace {
 
-constexpr std::uint32_t kMostHops = (1U << 26U) - 1;  // as many as Flow has bits for
+constexpr std::uint32_t kMostHops = (1U << 25U) - 1;  // as many as Flow has bits for
 
 }  // namespace
 

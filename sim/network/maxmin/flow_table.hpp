@@ -40,7 +40,8 @@ struct alignas(64) Flow {
   TransferId transfer = 0;
   std::uint32_t first_hop = 0;
   std::uint32_t version = 0;
-  std::uint32_t hop_count : 26 = 0;
+  std::uint32_t hop_count : 25 = 0;
+  bool weighted : 1 = false;    // has a traffic weight above 1
   bool ends_later : 1 = false;  // than at event_ps
   State state : 3 = State::travelling;
   bool keep : 1 = false;   // stays after arrival, to be started again
@@ -70,6 +71,7 @@ class FlowTable {
 
   /// Latency of the flow's transfer.
   [[nodiscard]] Duration& latency(FlowId id) { return latency_[id]; }
+  /// If Flow::weighted.
   [[nodiscard]] TrafficWeight& traffic_weight(FlowId id) { return traffic_weight_[id]; }
   [[nodiscard]] Flow& flow(FlowId id) { return flows_[id]; }
   [[nodiscard]] const Flow& flow(FlowId id) const { return flows_[id]; }

@@ -45,7 +45,8 @@ std::uint32_t FluidTransport::start(const Message& message, const Route& route, 
   Flow& flow = flows_.flow(id);
   flow.bytes = route.hops.empty() ? 0 : message.size.count();
   flows_.latency(id) = route.latency;
-  flows_.traffic_weight(id) = message.weight;
+  flow.weighted = message.weight != 1;
+  if (flow.weighted) flows_.traffic_weight(id) = message.weight;
   flow.keep = message.keep;
   flow.eager = message.eager;
   start_again(id, message.at, queue);
@@ -55,8 +56,10 @@ std::uint32_t FluidTransport::start(const Message& message, const Route& route, 
 void FluidTransport::start_again(std::uint32_t kept, TimePoint at, EventQueue& queue) {
   Flow& flow = flows_.flow(kept);
   flow.work = work_of(Bytes{flow.bytes});
-  if (const TrafficWeight weight = flows_.traffic_weight(kept); weight != 1)
+  if (flow.weighted) {
+    const TrafficWeight weight = flows_.traffic_weight(kept);
     flow.work = (flow.work + (weight - 1)) / weight;
+  }
   flow.state = Flow::State::travelling;
   const auto kind = flow.bytes == 0 ? TransportEvent::delivered : TransportEvent::arrive;
   const Duration before = flow.eager ? Duration{} : flows_.latency(kept);

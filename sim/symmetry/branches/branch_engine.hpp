@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/engine/backlog.hpp"
-#include "sim/engine/frontier.hpp"
+#include "sim/engine/matching/frontier.hpp"
 #include "sim/symmetry/branches/branch_plan.hpp"
 
 namespace lockstep::fold {

@@ -5,7 +5,7 @@
 #include <queue>
 
 #include "sim/base/check.hpp"
-#include "sim/engine/engine.hpp"
+#include "sim/engine/event_loop/engine.hpp"
 #include "sim/symmetry/branches/branch_engine.hpp"
 #include "sim/symmetry/branches/branch_plan.hpp"
 #include "sim/symmetry/branches/branch_schedule.hpp"

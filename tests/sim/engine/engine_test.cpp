@@ -1,4 +1,4 @@
-#include "sim/engine/engine.hpp"
+#include "sim/engine/event_loop/engine.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
-#include "sim/engine/frontier.hpp"
+#include "sim/engine/matching/frontier.hpp"
 
 #include <doctest/doctest.h>
 
 #include <utility>
 #include <vector>
 
-#include "sim/engine/engine.hpp"
+#include "sim/engine/event_loop/engine.hpp"
 #include "tests/sim/engine/schedules.hpp"
 #include "tests/sim/engine/star.hpp"
 

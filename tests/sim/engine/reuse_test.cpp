@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "sim/engine/engine.hpp"
+#include "sim/engine/event_loop/engine.hpp"
 #include "sim/engine/replay_reusing.hpp"
 #include "tests/sim/engine/schedules.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "sim/engine/engine.hpp"
+#include "sim/engine/event_loop/engine.hpp"
 #include "tests/sim/engine/schedules.hpp"
 #include "tests/sim/engine/star.hpp"
 

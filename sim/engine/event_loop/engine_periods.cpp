@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
-#include "sim/engine/engine.hpp"
+#include "sim/engine/event_loop/engine.hpp"
 #include "sim/engine/periodic_replay.hpp"
 #include "sim/engine/replay_reusing.hpp"
 
@@ -42,7 +42,7 @@ constexpr std::uint32_t kCompared = 64;
 /// Whether every stream is within its part, with all that it has begun.
 bool Engine::is_in(const std::vector<RepeatingPart>& parts) const {
   for (std::size_t s = 0; s < parts.size(); ++s) {
-    const StreamState& stream = streams_[s];
+    const engine::StreamState& stream = streams_[s];
     const std::uint32_t end =
         stream.computing ? stream.ahead : stream.index + (stream.busy ? 1U : 0U);
     if (stream.index < parts[s].first || end > parts[s].last) return false;
@@ -51,14 +51,14 @@ bool Engine::is_in(const std::vector<RepeatingPart>& parts) const {
 }
 
 Engine::Snapshot Engine::snapshot() const {
-  const TimePoint now = queue_.now();
+  const TimePoint now = state_.now();
   const auto left = [&](TimePoint until) { return (until - now).ps(); };
   Snapshot out;
   out.at = now;
   out.places.reserve(streams_.size());
-  out.state.reserve(6 * streams_.size() + communicating_.size());
+  out.state.reserve(6 * streams_.size() + streams_.communicating().size());
   for (std::size_t s = 0; s < streams_.size(); ++s) {
-    const StreamState& stream = streams_[s];
+    const engine::StreamState& stream = streams_[s];
     out.places.push_back(stream.index);
     out.state.push_back((stream.busy ? 1 : 0) + (stream.computing ? 2 : 0) +
                         (stream.slows ? 4 : 0));
@@ -67,13 +67,15 @@ Engine::Snapshot Engine::snapshot() const {
       out.state.insert(out.state.end(),
                        {left(stream.began), left(stream.until), left(stream.looks)});
     } else if (stream.busy) {
-      const Stream& of = workload_->streams[s];
+      const Stream& of = state_.workload->streams[s];
       const Activity& operation = of.all()[stream.index];
       const bool calls = operation.kind == Activity::Kind::collective;
-      out.state.push_back(calls ? left(calls_[of.member_slot(operation).call].until) : 0);
+      out.state.push_back(calls ? left(collectives_.call(of.member_slot(operation).call).until)
+                                : 0);
     }
   }
-  out.state.insert(out.state.end(), communicating_.begin(), communicating_.end());
+  out.state.insert(out.state.end(), streams_.communicating().begin(),
+                   streams_.communicating().end());
   return out;
 }
 
@@ -83,12 +85,14 @@ std::optional<Duration> Engine::advance_to_period(const std::vector<RepeatingPar
   const RepeatingPart& part = parts[pace];
   const std::uint32_t apart = std::max(1U, part.length / kCompared);
   std::unordered_map<std::uint32_t, Snapshot> seen;  // by place in the period
-  std::uint32_t last = kNone;                        // looked at
+  std::uint32_t last = engine::kNone;                // looked at
   std::uint32_t next = part.first;                   // to be kept
   while (advance()) {
     const std::uint32_t index = streams_[pace].index;
     if (index > part.last) return std::nullopt;
-    if (index == last || index < part.first || on_links_ > 0) continue;
+    if (index == last || index < part.first ||
+        transfers_.messages_in_flight() + collectives_.calls_in_flight() > 0)
+      continue;
     const std::uint32_t place = (index - part.first) % part.length;
     const auto known = seen.find(place);
     if ((known == seen.end() && index < next) || !is_in(parts)) continue;
@@ -99,7 +103,7 @@ std::optional<Duration> Engine::advance_to_period(const std::vector<RepeatingPar
       next = index + apart;
       continue;
     }
-    const bool punctual = late_launch_ <= known->second.at;
+    const bool punctual = streams_.late_launch() <= known->second.at;
     if (punctual && now.is_one_period_after(known->second, parts)) return now.at - known->second.at;
     known->second = std::move(now);
   }
@@ -108,8 +112,7 @@ std::optional<Duration> Engine::advance_to_period(const std::vector<RepeatingPar
 
 void Engine::launch_earlier(const std::vector<RepeatingPart>& parts, Duration period,
                             std::int64_t periods) {
-  for (std::size_t s = 0; s < streams_.size(); ++s)
-    streams_[s].earlier = (period - parts[s].launch) * periods;
+  streams_.launch_earlier(parts, period, periods);
 }
 
 std::optional<PeriodicReplay> replay_periodic(const Network& network, const Workload& workload,

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "sim/engine/matcher.hpp"
+#include "sim/engine/matching/matcher.hpp"
 
 /// Interfaces between engines that replay parts of one workload.
 namespace lockstep {

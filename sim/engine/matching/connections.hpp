@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "sim/base/fifo.hpp"
-#include "sim/engine/matcher.hpp"
+#include "sim/engine/matching/matcher.hpp"
 #include "sim/network/transport.hpp"
 
 namespace lockstep {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "sim/engine/engine.hpp"
+#include "sim/engine/event_loop/engine.hpp"
 #include "sim/reuse/schedule_step_counts.hpp"
 #include "sim/schedule/schedule_traits.hpp"
 
@@ -43,13 +43,13 @@ void Engine::advance_to_end(const OnReplay& report) {
     }
     return;
   }
-  const std::uint64_t between = streams_.empty() ? kBetweenCalls : kBetweenStreams;
+  const std::uint64_t between = (streams_.size() == 0) ? kBetweenCalls : kBetweenStreams;
   std::optional<std::uint64_t> transfers;  // counted for replays that are long enough to report
   std::uint64_t next = between;
   for (std::uint64_t instants = 1; advance(); ++instants) {
-    const std::uint64_t work = streams_.empty() ? instants + finished_transfers_ : instants;
+    const std::uint64_t work = (streams_.size() == 0) ? instants + transfers_.finished() : instants;
     if (work < next) continue;
-    if (!transfers) transfers = streams_.empty() ? transfers_of_calls() : 0;
+    if (!transfers) transfers = (streams_.size() == 0) ? transfers_of_calls() : 0;
     report(progress(*transfers));
     next = work + between;
   }
@@ -57,16 +57,16 @@ void Engine::advance_to_end(const OnReplay& report) {
 
 std::uint64_t Engine::transfers_of_calls() const {
   std::uint64_t out = 0;
-  for (const CollectiveCall& call : workload_->calls) out += messages_of(call);
+  for (const CollectiveCall& call : state_.workload->calls) out += messages_of(call);
   return out;
 }
 
 ReplayProgress Engine::progress(std::uint64_t transfers) const {
-  if (streams_.empty()) return {now(), share_of(finished_transfers_, transfers)};
+  if ((streams_.size() == 0)) return {now(), share_of(transfers_.finished(), transfers)};
   std::uint64_t begun = 0;
   std::uint64_t all = 0;
-  for (const StreamState& stream : streams_) begun += stream.index;
-  for (const std::vector<TimePoint>& ends : stream_ends_) all += ends.size();
+  for (std::size_t s = 0; s < streams_.size(); ++s) begun += streams_[s].index;
+  for (const std::vector<TimePoint>& ends : streams_.ends()) all += ends.size();
   return {now(), share_of(begun, all)};
 }
 

@@ -1,0 +1,336 @@
+#include "sim/engine/streams.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "sim/base/check.hpp"
+#include "sim/engine/collectives.hpp"
+#include "sim/engine/reused_calls.hpp"
+#include "sim/engine/transfers.hpp"
+
+namespace lockstep::engine {
+
+Streams::Streams(const ReplayState& state)
+    : workload_{state.workload},
+      streams_(workload_->streams.size()),
+      runs_ahead_{state.by_track && !workload_->shares_processors()} {
+  std::uint32_t operations = 0;
+  for (const Stream& stream : workload_->streams) {
+    LOCKSTEP_CHECK(stream.endpoint < state.network->endpoints.size());
+    first_operation_.push_back(operations);
+    operations += static_cast<std::uint32_t>(stream.all().size());
+    ends_.emplace_back(stream.all().size());
+  }
+  LOCKSTEP_CHECK(streams_.size() < kStream);
+  LOCKSTEP_CHECK(workload_->slowed_permille >= 1000);
+  if (workload_->slowed_permille > 1000) {
+    computing_at_.resize(state.network->endpoints.size());
+    communicating_.resize(state.network->endpoints.size());
+    slowed_.resize(state.network->endpoints.size());
+  }
+  waiting_for_.assign(operations, 0);
+  add_dependencies();
+}
+
+void Streams::join(const Siblings& siblings) {
+  state_ = &siblings.state;
+  transfers_ = &siblings.transfers;
+  collectives_ = &siblings.collectives;
+  reused_ = siblings.reused;
+}
+
+void Streams::announce_calls() {
+  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+    for (const Activity& operation : workload_->streams[s].all()) {
+      if (operation.kind != Activity::Kind::collective) continue;
+      const auto [call, member] = workload_->streams[s].member_slot(operation);
+      collectives_->set_caller(call, member, s);
+    }
+  }
+}
+
+/// Gives every stream its lists of dependents, one an operation, those of a pattern in common.
+/// Returns the streams whose `after` fill them.
+std::vector<std::uint32_t> Streams::place_lists() {
+  std::map<const void*, std::uint32_t> first;    // stream of a pattern
+  std::map<std::uint32_t, std::uint32_t> alike;  // streams that belong together, by their first
+  std::vector<std::uint32_t> out;
+  std::uint32_t lists = 0;
+  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+    const Stream& stream = workload_->streams[s];
+    streams_[s].first_stream = stream.first_stream;
+    const std::uint32_t as =
+        stream.pattern ? first.try_emplace(stream.pattern.get(), s).first->second : s;
+    // Those that belong together follow the patterns of others that belong together.
+    const std::uint32_t others = workload_->streams[as].first_stream;
+    LOCKSTEP_CHECK(!stream.pattern ||
+                   alike.try_emplace(stream.first_stream, others).first->second == others);
+    if (as != s) {
+      streams_[s].first_list = streams_[as].first_list;
+      LOCKSTEP_CHECK(s - stream.first_stream == as - streams_[as].first_stream);
+      continue;
+    }
+    streams_[s].first_list = lists;
+    lists += static_cast<std::uint32_t>(stream.all().size());
+    out.push_back(s);
+  }
+  first_dependent_.assign(lists + 1, 0);
+  return out;
+}
+
+/// Who waits for whom: counted first, then put where the counts say.
+void Streams::add_dependencies() {
+  const std::vector<std::uint32_t> filling = place_lists();
+  for (const std::uint32_t s : filling) {
+    const Stream& stream = workload_->streams[s];
+    for (const Activity& operation : stream.all())
+      for (const ActivityRef& ref : operation.after) ++first_dependent_[list_of(ref, stream) + 1];
+  }
+  for (std::size_t i = 1; i < first_dependent_.size(); ++i)
+    first_dependent_[i] += first_dependent_[i - 1];
+  dependents_.resize(first_dependent_.back());
+  std::vector<std::uint32_t> next{first_dependent_.begin(), first_dependent_.end() - 1};
+  for (const std::uint32_t s : filling) {
+    const Stream& stream = workload_->streams[s];
+    for (std::uint32_t i = 0; i < stream.all().size(); ++i)
+      for (const ActivityRef& ref : stream.all()[i].after)
+        dependents_[next[list_of(ref, stream)]++] = {s - stream.first_stream, i};
+  }
+  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+    const std::vector<Activity>& list = workload_->streams[s].all();
+    for (std::uint32_t i = 0; i < list.size(); ++i)
+      waiting_for_[first_operation_[s] + i] = static_cast<std::uint32_t>(list[i].after.size());
+  }
+}
+
+/// Of what a stream waits for. Streams of patterns wait for each other alone.
+std::uint32_t Streams::list_of(ActivityRef ref, const Stream& waiting) const {
+  const auto [stream, index] = waiting.named(ref);
+  LOCKSTEP_CHECK(stream < streams_.size());
+  LOCKSTEP_CHECK(index < workload_->streams[stream].all().size());
+  LOCKSTEP_CHECK(streams_[stream].first_stream == waiting.first_stream);
+  return streams_[stream].first_list + index;
+}
+
+void Streams::run(std::uint32_t stream) {
+  StreamState& state = streams_[stream];
+  const std::vector<Activity>& operations = workload_->streams[stream].all();
+  if (state.busy || state.index == operations.size()) return;
+  if (waiting_for_[first_operation_[stream] + state.index] > 0) return;
+  if (const TimePoint issued = issued_at(stream, state.index); issued > state_->now()) {
+    late_launch_ = std::max(late_launch_, issued);
+    state_->queue.push(make_event(EventKind::issued, stream, issued));
+    return;
+  }
+  state.busy = true;
+  begin_operation(stream);
+}
+
+TimePoint Streams::issued_at(std::uint32_t stream, std::uint32_t index) const {
+  const Stream& of = workload_->streams[stream];
+  const Activity& operation = of.all()[index];
+  if (!operation.launched_after)
+    return TimePoint{operation.not_before.since_start() - streams_[stream].earlier};
+  const ActivityRef from = of.named(*operation.launched_after);
+  return ends_[from.stream][from.index] + (operation.not_before - TimePoint{});
+}
+
+void Streams::begin_operation(std::uint32_t stream) {
+  const Stream& of = workload_->streams[stream];
+  const EndpointId own = of.endpoint;
+  const Activity& operation = of.all()[streams_[stream].index];
+  const std::uint32_t track = kStream | stream;
+  switch (operation.kind) {
+    case Activity::Kind::compute:
+      begin_computing(stream, operation);
+      return;
+    case Activity::Kind::send: {
+      const Correspondent to = of.end(operation);
+      if (reused_ != nullptr) reused_->count_message({own, to.peer, to.tag}, true);
+      transfers_->post({own, to.peer, to.tag},
+                       {track, true, false, false, operation.size.count(), state_->next_order++, 1,
+                        state_->instant},
+                       workload_->slots);
+      return;
+    }
+    case Activity::Kind::receive: {
+      const Correspondent from = of.end(operation);
+      transfers_->post({from.peer, own, from.tag},
+                       {track, false, false, false, operation.size.count()}, workload_->slots);
+      return;
+    }
+    case Activity::Kind::collective: {
+      const auto [call, member] = of.member_slot(operation);
+      collectives_->begin_member(call, member);
+      return;
+    }
+  }
+}
+
+namespace {
+
+/// Rounded to the nearest picosecond.
+[[nodiscard]] Duration scaled(Duration of, std::int64_t numerator, std::int64_t denominator) {
+  if (std::int64_t product = 0; !__builtin_mul_overflow(of.ps(), numerator, &product) &&
+                                !__builtin_add_overflow(product, denominator / 2, &product))
+    return Duration::picoseconds(product / denominator);
+  const Int128 product = Int128{of.ps()} * numerator;
+  return Duration::picoseconds(
+      static_cast<std::int64_t>((product + denominator / 2) / Int128{denominator}));
+}
+
+constexpr std::int64_t kWhole = 1000;
+
+}  // namespace
+
+void Streams::begin_computing(std::uint32_t stream, const Activity& operation) {
+  StreamState& state = streams_[stream];
+  const EndpointId at = workload_->streams[stream].endpoint;
+  state.computing = true;
+  state.began = state_->now();
+  state.slows = operation.processor == Activity::kOwnProcessor && !computing_at_.empty();
+  if (state.slows) {
+    std::vector<std::uint32_t>& others = computing_at_[at];
+    others.insert(std::lower_bound(others.begin(), others.end(), stream), stream);
+  }
+  if (operation.processor == Activity::kOwnProcessor) {
+    time_run(stream, state.index, state_->now() + time_of(stream, state.index));
+  } else {
+    state.ahead = state.index + 1;
+    state.until = on_processor(at, operation);
+    look_at_end(stream);
+  }
+}
+
+/// At the present speed.
+Duration Streams::time_of(std::uint32_t stream, std::uint32_t index) const {
+  const Stream& of = workload_->streams[stream];
+  const Duration alone = of.all()[index].duration;
+  const bool slower = streams_[stream].slows && slowed_[of.endpoint];
+  return slower ? scaled(alone, workload_->slowed_permille, kWhole) : alone;
+}
+
+/// Of an operation whose predecessor's end is known.
+TimePoint Streams::start_of(std::uint32_t stream, std::uint32_t index) {
+  const TimePoint before = ends_[stream][index - 1];
+  const TimePoint issued = issued_at(stream, index);
+  if (issued <= before) return before;
+  late_launch_ = std::max(late_launch_, issued);
+  return issued;
+}
+
+/// The rest of a run, from an operation that ends at `end` on. A run goes on where nothing waits
+/// for an operation but its successor, a computation, which waits for nothing else.
+void Streams::time_run(std::uint32_t stream, std::uint32_t index, TimePoint end) {
+  StreamState& state = streams_[stream];
+  const std::vector<Activity>& operations = workload_->streams[stream].all();
+  const std::uint32_t* list = &first_dependent_[state.first_list];
+  const std::uint32_t* waits = &waiting_for_[first_operation_[stream]];
+  std::vector<TimePoint>& ends = ends_[stream];
+  ends[index] = end;
+  const std::uint32_t last = static_cast<std::uint32_t>(operations.size()) - 1;
+  while (runs_ahead_ && index < last && list[index] == list[index + 1] &&
+         operations[index + 1].kind == Activity::Kind::compute && waits[index + 1] == 0) {
+    ++index;
+    end = start_of(stream, index) + time_of(stream, index);
+    ends[index] = end;
+  }
+  state.ahead = index + 1;
+  state.until = end;
+  if (!(state.looks > state_->now() && state.looks <= end)) look_at_end(stream);
+}
+
+void Streams::look_at_end(std::uint32_t stream) {
+  StreamState& state = streams_[stream];
+  state.looks = state.until;
+  state_->queue.push(make_event(EventKind::computed, stream, state.until));
+}
+
+void Streams::communicates(std::uint32_t stream, int more) {
+  if (communicating_.empty()) return;
+  const EndpointId at = endpoint_of(stream);
+  const bool before = communicating_[at] > 0;
+  communicating_[at] += more;
+  if (before != (communicating_[at] > 0)) changed_.push_back(at);
+}
+
+void Streams::change_speeds() {
+  for (const EndpointId at : changed_) {
+    const bool slower = communicating_[at] > 0;
+    if (slowed_[at] == slower) continue;  // as before this instant
+    slowed_[at] = slower;
+    for (const std::uint32_t stream : computing_at_[at]) change_speed(stream, slower);
+  }
+  changed_.clear();
+}
+
+void Streams::change_speed(std::uint32_t stream, bool slower) {
+  StreamState& state = streams_[stream];
+  const std::vector<TimePoint>& ends = ends_[stream];
+  while (ends[state.index] <= state_->now()) {
+    ++state.index;
+    LOCKSTEP_CHECK(state.index < state.ahead);
+    state.began = start_of(stream, state.index);
+  }
+  if (state.began >= state_->now()) {
+    time_run(stream, state.index, state.began + time_of(stream, state.index));
+    return;
+  }
+  const Duration left = ends[state.index] - state_->now();
+  const std::int64_t slow = workload_->slowed_permille;
+  const Duration takes = slower ? scaled(left, slow, kWhole) : scaled(left, kWhole, slow);
+  time_run(stream, state.index, state_->now() + takes);
+}
+
+/// When an operation on a shared processor is done that its stream has reached.
+TimePoint Streams::on_processor(EndpointId at, const Activity& operation) {
+  TimePoint& free = processor_free_[(std::uint64_t{at} << 32U) | operation.processor];
+  free = std::max(free, state_->now()) + operation.duration;
+  return free;
+}
+
+void Streams::finish_operation(std::uint32_t stream) {
+  StreamState& state = streams_[stream];
+  if (state.computing) state.index = state.ahead - 1;
+  ends_[stream][state.index] = state_->now();
+  state_->end = state_->now();
+  const std::uint32_t list = state.first_list + state.index;
+  ++state.index;
+  state.busy = false;
+  if (std::exchange(state.computing, false) && state.slows)
+    std::erase(computing_at_[workload_->streams[stream].endpoint], stream);
+  state_->ready.push_back(kStream | stream);
+  for (std::uint32_t i = first_dependent_[list]; i < first_dependent_[list + 1]; ++i) {
+    const std::uint32_t waiting = state.first_stream + dependents_[i].stream;
+    if (--waiting_for_[first_operation_[waiting] + dependents_[i].index] == 0)
+      state_->ready.push_back(kStream | waiting);
+  }
+}
+
+void Streams::end_run(std::uint32_t stream) {
+  // Where communication has slowed it down or sped it up, another event says when it ends.
+  const StreamState& state = streams_[stream];
+  if (!state.computing) return;
+  if (state.until == state_->now()) {
+    finish_operation(stream);
+  } else if (state.looks == state_->now()) {
+    look_at_end(stream);
+  }
+}
+
+std::uint32_t Streams::not_begun(std::uint32_t stream) const {
+  const StreamState& state = streams_[stream];
+  if (!state.computing) return state.index + 1;
+  const auto ends = ends_[stream].begin();
+  const auto active = std::upper_bound(ends + state.index, ends + state.ahead - 1, state_->now());
+  return static_cast<std::uint32_t>(active - ends) + 1;
+}
+
+void Streams::launch_earlier(const std::vector<RepeatingPart>& parts, Duration period,
+                             std::int64_t periods) {
+  for (std::size_t s = 0; s < streams_.size(); ++s)
+    streams_[s].earlier = (period - parts[s].launch) * periods;
+}
+
+}  // namespace lockstep::engine

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/engine/periodic_replay.hpp"
+#include "sim/engine/replay_state.hpp"
+
+namespace lockstep::engine {
+
+class Collectives;
+class ReusedCalls;
+class Transfers;
+
+struct StreamState {
+  std::uint32_t index = 0;
+  std::uint32_t first_list = 0;    // of dependents of its first operation
+  std::uint32_t first_stream = 0;  // to which those lists are relative
+  bool busy = false;
+  // Of a stream that computes: its run, operations from `index` to before `ahead`, of which only
+  // the last can concern others. Their ends are known unless communication slows them down.
+  bool computing = false;
+  bool slows = false;  // computes outside a processor
+  std::uint32_t ahead = 0;
+  TimePoint began;   // start of operation `index`
+  TimePoint until;   // predicted end of the run
+  TimePoint looks;   // next event about it: may be before `until`
+  Duration earlier;  // by so much it is launched earlier than its operations say
+};
+
+/// Streams: operation after operation, each when what it waits for is done. Copyable.
+class Streams {
+ public:
+  explicit Streams(const ReplayState& state);
+  struct Siblings {
+    ReplayState& state;
+    Transfers& transfers;
+    Collectives& collectives;
+    ReusedCalls* reused;  // null: none are
+  };
+  /// Required before use, and after a copy.
+  void join(const Siblings& siblings);
+  /// Reports to the collectives who calls them.
+  void announce_calls();
+
+  /// Begins the stream's next operation if nothing holds it back.
+  void run(std::uint32_t stream);
+  void finish_operation(std::uint32_t stream);
+  /// The predicted end of the stream's run may have come.
+  void end_run(std::uint32_t stream);
+  /// The stream takes part in one more collective, or one less.
+  void communicates(std::uint32_t stream, int more);
+  /// At the end of an instant: what is left of computation in flight takes longer from the first
+  /// collective on, and less long from the end of the last.
+  void change_speeds();
+  /// Launches from the start of the streams, not from the end of an operation, are earlier from now
+  /// on: by what the host gains on the device in that many periods.
+  void launch_earlier(const std::vector<RepeatingPart>& parts, Duration period,
+                      std::int64_t periods);
+
+  [[nodiscard]] std::size_t size() const { return streams_.size(); }
+  [[nodiscard]] const StreamState& operator[](std::size_t stream) const { return streams_[stream]; }
+  [[nodiscard]] EndpointId endpoint_of(std::uint32_t stream) const {
+    return state_->workload->streams[stream].endpoint;
+  }
+  [[nodiscard]] TrafficWeight traffic_weight(std::uint32_t stream) const {
+    return state_->workload->streams[stream].all()[streams_[stream].index].traffic_weight;
+  }
+  /// The first operation that may not have begun.
+  [[nodiscard]] std::uint32_t not_begun(std::uint32_t stream) const;
+  /// Of operations that have ended, and of the run in flight.
+  [[nodiscard]] std::vector<std::vector<TimePoint>>& ends() { return ends_; }
+  [[nodiscard]] const std::vector<std::vector<TimePoint>>& ends() const { return ends_; }
+  /// The last launch that something had to wait for.
+  [[nodiscard]] TimePoint late_launch() const { return late_launch_; }
+  /// Per endpoint, collectives in flight; empty where nothing slows computation down.
+  [[nodiscard]] const std::vector<std::int32_t>& communicating() const { return communicating_; }
+
+ private:
+  void add_dependencies();
+  [[nodiscard]] std::vector<std::uint32_t> place_lists();
+  [[nodiscard]] std::uint32_t list_of(ActivityRef ref, const Stream& waiting) const;
+
+  [[nodiscard]] TimePoint issued_at(std::uint32_t stream, std::uint32_t index) const;
+  void begin_operation(std::uint32_t stream);
+  void change_speed(std::uint32_t stream, bool slower);
+  void begin_computing(std::uint32_t stream, const Activity& operation);
+  [[nodiscard]] Duration time_of(std::uint32_t stream, std::uint32_t index) const;
+  [[nodiscard]] TimePoint start_of(std::uint32_t stream, std::uint32_t index);
+  void time_run(std::uint32_t stream, std::uint32_t index, TimePoint end);
+  void look_at_end(std::uint32_t stream);
+  [[nodiscard]] TimePoint on_processor(EndpointId at, const Activity& operation);
+
+  const Workload* workload_;
+  ReplayState* state_ = nullptr;
+  Transfers* transfers_ = nullptr;
+  Collectives* collectives_ = nullptr;
+  ReusedCalls* reused_ = nullptr;
+
+  std::vector<StreamState> streams_;
+  bool runs_ahead_;                             // the order of events in an instant decides nothing
+  std::vector<std::uint32_t> first_operation_;  // per stream
+  std::vector<std::uint32_t> waiting_for_;      // per operation: incomplete dependencies
+  // Dependents of each operation; stored once for streams with the same pattern.
+  std::vector<ActivityRef> dependents_;
+  std::vector<std::uint32_t> first_dependent_;  // per list, plus the end of the last
+  std::vector<std::vector<TimePoint>> ends_;    // per stream and operation
+  TimePoint late_launch_;
+
+  std::unordered_map<std::uint64_t, TimePoint> processor_free_;  // by endpoint and processor
+  // Per endpoint, ascending: streams that compute on no processor; empty where nothing slows.
+  std::vector<std::vector<std::uint32_t>> computing_at_;
+  std::vector<std::int32_t> communicating_;
+  std::vector<bool> slowed_;         // endpoints where some are, before this instant
+  std::vector<EndpointId> changed_;  // in this instant, from none to some or back
+};
+
+}  // namespace lockstep::engine
