@@ -103,7 +103,7 @@ std::vector<WithoutEffect> traffic_weights_without_effect(const Program& program
       out.push_back({key + "." + group, fmt::format("group {} sends nothing in this plan", group)});
   std::set<TrafficWeight> different;
   for (const auto& [group, weight] : used) different.insert(weight);
-  if (!parallel.traffic_weights.empty() && different.size() < 2)
+  if (out.size() < parallel.traffic_weights.size() && different.size() < 2)
     out.push_back({key, "all traffic has the same weight: links are shared as without weights"});
   return out;
 }

@@ -10,6 +10,7 @@
 #include "sim/engine/replay_reusing.hpp"
 #include "sim/program/communicator.hpp"
 #include "sim/program/unroll.hpp"
+#include "sim/schedule/own_operations.hpp"
 #include "strategies/step/lowering/lowering.hpp"
 #include "strategies/step/simulated_cluster.hpp"
 
@@ -111,49 +112,19 @@ class JointWorkload {
     const auto streams = static_cast<std::uint32_t>(out_.streams.size());
     out_.calls.insert(out_.calls.end(), step.calls.begin(), step.calls.end());
     for (const Stream& stream : step.streams) {
-      out_.streams.push_back(own ? with_own_operations(stream) : stream);
+      out_.streams.push_back(stream);
       Stream& added = out_.streams.back();
       for (CallMemberSlot& slot : added.calls) slot.call += calls;
       for (Activity& each : added.operations)
         if (each.kind == Activity::Kind::collective) each.call += calls;
       added.first_stream += streams;
       if (!own) continue;
-      count_from_start(added);
+      added = with_own_operations(added);
       if (barrier) hold_back(added, *barrier);
     }
     out_.slots = step.slots;
     out_.slowed_permille = std::max(out_.slowed_permille, step.slowed_permille);
     return {streams, step.streams.size()};
-  }
-
-  /// Instead of a shared pattern.
-  static Stream with_own_operations(const Stream& of) {
-    Stream out = of;
-    if (!of.pattern) return out;
-    out.operations = *of.pattern;
-    out.pattern.reset();
-    for (Activity& each : out.operations) {
-      if (each.kind == Activity::Kind::collective) {
-        const CallMemberSlot slot = of.calls[each.call];
-        each.call = slot.call;
-        each.member = slot.member;
-      } else if (each.kind != Activity::Kind::compute) {
-        const Correspondent end = of.messages[each.peer];
-        each.peer = end.peer;
-        each.tag = end.tag;
-      }
-    }
-    out.calls.clear();
-    out.messages.clear();
-    return out;
-  }
-
-  static void count_from_start(Stream& stream) {
-    for (Activity& each : stream.operations) {
-      for (ActivityRef& ref : each.after) ref = stream.named(ref);
-      if (each.launched_after) each.launched_after = stream.named(*each.launched_after);
-    }
-    stream.first_stream = 0;
   }
 
   /// The host launches the step when the barrier has ended.

@@ -91,8 +91,8 @@ class FoldedTrainingStep {
   };
   /// None for groups of one and empty messages.
   [[nodiscard]] std::optional<MemberSlot> collective(int rank, const Operation& operation);
-  /// Counts what a collective that a rank has a member_slot in sends when it happens.
-  void count(const MemberSlot& member_slot) { transfers_ += member_slot.transfers; }
+  /// Counts what a collective sends when it happens: MemberSlot::transfers.
+  void count(std::uint64_t transfers) { transfers_ += transfers; }
   struct Message {
     EndpointId peer = 0;
     std::uint32_t tag = 0;

@@ -66,6 +66,7 @@ struct Key {
 
 std::vector<Key> keys_of_parallel() {
   const std::string exchange = "parallel.exchange=";
+  const std::string overlap = R"(parallel.overlap=["dp_gradients"])";
   return {
       {"dp", {}, {"dense", {}, "8"}},  // what the others leave of 16, or refused
       {"tp", {"dense", {}, "2"}, {}},
@@ -132,6 +133,15 @@ std::vector<Key> keys_of_parallel() {
       {"algorithms.ep", {"experts", {"parallel.ep=8"}, "bruck"}, {"dense", {}, "bruck"}},
       {"algorithms.dp", {"dense", {}, "naive"}, {"dense", {"parallel.zero=2"}, "naive"}},
       {"algorithms.embedding", {"tied", {"parallel.pp=2"}, "naive"}, {"dense", {}, "naive"}},
+      {"traffic_weights.tp", {"dense", {"parallel.tp=2", overlap}, "9"}, {"dense", {}, "9"}},
+      {"traffic_weights.cp", {"dense", {"parallel.cp=2", overlap}, "9"}, {"dense", {}, "9"}},
+      {"traffic_weights.ep", {"experts", {"parallel.ep=8", overlap}, "9"}, {"dense", {}, "9"}},
+      {"traffic_weights.dp", {"dense", {"parallel.tp=2", overlap}, "9"}, {"one", {}, "9"}},
+      {"traffic_weights.pp", {"dense", {"parallel.pp=2", overlap}, "9"}, {"dense", {}, "9"}},
+      {"traffic_weights.hsdp",
+       {"dense", {"parallel.zero=2", "parallel.shard_ranks=8", overlap}, "9"},
+       {"dense", {}, "9"}},
+      {"traffic_weights.embedding", {"tied", {"parallel.pp=2", overlap}, "9"}, {"dense", {}, "9"}},
   };
 }
 

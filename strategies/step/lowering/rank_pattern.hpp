@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "strategies/step/lowering/role_costs.hpp"
+
+namespace lockstep {
+
+/// What all ranks of a role have in common.
+struct RoleLowering {
+  RoleCosts costs;
+  std::vector<StreamId> streams{};              // in order of first use
+  std::vector<std::uint32_t> stream_of{};       // per operation, an index into these
+  std::vector<std::uint32_t> communications{};  // operations that communicate
+};
+[[nodiscard]] RoleLowering lower_role(const RoleProgram& role, const KernelTimes& kernels);
+
+/// The streams of a rank, for all of its role that compute at one speed and whose collectives take
+/// equally long to launch.
+struct RankPattern {
+  double speed = 1;
+  std::vector<std::optional<Duration>> launches{};  // per collective; none: it takes no part
+  std::vector<std::shared_ptr<const std::vector<Activity>>> streams{};  // as RoleLowering::streams
+  std::shared_ptr<const std::vector<ActivityRef>> places{};             // per operation
+};
+/// Fills in `streams` and `places`. Without `messages`, sends and receives take no time.
+[[nodiscard]] RankPattern write_pattern(const RoleProgram& role, const RoleLowering& lowered,
+                                        RankPattern pattern, bool messages);
+
+}  // namespace lockstep
