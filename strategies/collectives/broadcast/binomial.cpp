@@ -1,3 +1,4 @@
+#include "strategies/collectives/broadcast/algorithms.hpp"
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
@@ -30,9 +31,13 @@ class Binomial final : public RootedSchedule {
   BinomialTree tree_;
 };
 
+}  // namespace
+
 SchedulePtr make_binomial(int n, int root) {
   return std::make_shared<Binomial>(n, root);
 }
+
+namespace {
 
 CollectiveCost binomial_cost(int n) {
   const std::int64_t rounds = ceil_lg(n);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include "strategies/collectives/gather/algorithms.hpp"
 
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/binomial_tree.hpp"
@@ -38,9 +39,13 @@ class Binomial final : public RootedSchedule {
   BinomialTree tree_;
 };
 
+}  // namespace
+
 SchedulePtr make_binomial(int n, int root) {
   return std::make_shared<Binomial>(n, root);
 }
+
+namespace {
 
 CollectiveCost binomial_cost(int n) {
   if (n == 1) return {};

@@ -1,3 +1,4 @@
+#include "strategies/collectives/gather/algorithms.hpp"
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
@@ -27,9 +28,13 @@ class Direct final : public RootedSchedule {
   }
 };
 
+}  // namespace
+
 SchedulePtr make_direct(int n, int root) {
   return std::make_shared<Direct>(n, root);
 }
+
+namespace {
 
 CollectiveCost direct_cost(int n) {
   const std::int64_t any = n > 1 ? 1 : 0;

@@ -1,5 +1,7 @@
+#include "strategies/collectives/broadcast/algorithms.hpp"
 #include "strategies/collectives/row_helpers.hpp"
-#include "strategies/collectives/schedules/binomial_tree.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
+#include "strategies/collectives/schedules/compose.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Binomial reduce: the binomial broadcast backwards. In every round half of those who still hold a
@@ -9,29 +11,8 @@
 namespace lockstep::reduce {
 namespace {
 
-class Binomial final : public RootedSchedule {
- public:
-  Binomial(int n, int root) : RootedSchedule(n, root, 1), tree_{n} {}
-
-  [[nodiscard]] std::int64_t steps(int, int) const override { return tree_.rounds(); }
-
-  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
-    const int position = position_of(rank);
-    const auto edge = tree_.edge(position, tree_.rounds() - 1 - static_cast<int>(index));
-    if (!edge) return;
-    if (position == edge->parent) {
-      step.receives.push_back({rank_at(edge->child), whole(), Combine::reduce});
-    } else {
-      step.sends.push_back({rank_at(edge->parent), whole()});
-    }
-  }
-
- private:
-  BinomialTree tree_;
-};
-
 SchedulePtr make_binomial(int n, int root) {
-  return std::make_shared<Binomial>(n, root);
+  return reversed(broadcast::make_binomial(n, root), Combine::reduce);
 }
 
 CollectiveCost binomial_cost(int n) {

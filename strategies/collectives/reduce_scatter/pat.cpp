@@ -1,7 +1,7 @@
+#include "strategies/collectives/all_gather/algorithms.hpp"
 #include "strategies/collectives/row_helpers.hpp"
-#include "strategies/collectives/schedules/block_schedule.hpp"
 #include "strategies/collectives/schedules/ceil_lg.hpp"
-#include "strategies/collectives/schedules/parallel_trees.hpp"
+#include "strategies/collectives/schedules/compose.hpp"
 
 /// PAT (parallel aggregated trees) reduce-scatter: its all-gather backwards. Every block is summed
 /// up a binomial tree of its own, all trees in step; neighbors come first with half of everything,
@@ -13,26 +13,8 @@
 namespace lockstep::reduce_scatter {
 namespace {
 
-class Pat final : public BlockSchedule {
- public:
-  explicit Pat(int n) : BlockSchedule(n), rounds_{ceil_lg(n)}, trees_{n} {}
-
-  [[nodiscard]] std::int64_t steps(int, int) const override { return rounds_; }
-
-  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
-    const int distance = 1 << index;
-    const int to = behind(rank, distance);
-    step.send(to, trees_.blocks(to, distance));
-    step.receive(ahead(rank, distance), trees_.blocks(rank, distance), Combine::reduce);
-  }
-
- private:
-  int rounds_;
-  ParallelTrees trees_;
-};
-
 SchedulePtr make_pat(int n) {
-  return std::make_shared<Pat>(n);
+  return reversed(all_gather::make_pat(n), Combine::reduce);
 }
 
 CollectiveCost pat_cost(int n) {

@@ -1,6 +1,7 @@
+#include "strategies/collectives/gather/algorithms.hpp"
 #include "strategies/collectives/row_helpers.hpp"
-#include "strategies/collectives/schedules/binomial_tree.hpp"
-#include "strategies/collectives/schedules/cyclic_run.hpp"
+#include "strategies/collectives/schedules/ceil_lg.hpp"
+#include "strategies/collectives/schedules/compose.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Binomial scatter: each holder of the blocks of a run of ranks sends the further half of the run
@@ -13,30 +14,8 @@
 namespace lockstep::scatter {
 namespace {
 
-class Binomial final : public RootedSchedule {
- public:
-  Binomial(int n, int root) : RootedSchedule(n, root, n), tree_{n} {}
-
-  [[nodiscard]] std::int64_t steps(int, int) const override { return tree_.rounds(); }
-
-  void step(int rank, int, std::int64_t index, ScheduleStep& step) const override {
-    const int position = position_of(rank);
-    const auto edge = tree_.edge(position, static_cast<int>(index));
-    if (!edge) return;
-    const CyclicRun below{Buffer::data, rank_at(edge->child), edge->below(), n()};
-    if (position == edge->parent) {
-      step.send(rank_at(edge->child), below.pieces());
-    } else {
-      step.receive(rank_at(edge->parent), below.pieces(), Combine::copy);
-    }
-  }
-
- private:
-  BinomialTree tree_;
-};
-
 SchedulePtr make_binomial(int n, int root) {
-  return std::make_shared<Binomial>(n, root);
+  return reversed(gather::make_binomial(n, root), Combine::copy);
 }
 
 CollectiveCost binomial_cost(int n) {

@@ -1,4 +1,6 @@
+#include "strategies/collectives/gather/algorithms.hpp"
 #include "strategies/collectives/row_helpers.hpp"
+#include "strategies/collectives/schedules/compose.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
 /// Direct scatter: the root sends every rank its block, all at once.
@@ -9,26 +11,8 @@
 namespace lockstep::scatter {
 namespace {
 
-class Direct final : public RootedSchedule {
- public:
-  Direct(int n, int root) : RootedSchedule(n, root, n) {}
-
-  [[nodiscard]] std::int64_t steps(int, int) const override { return n() > 1 ? 1 : 0; }
-
-  void step(int rank, int, std::int64_t, ScheduleStep& step) const override {
-    if (position_of(rank) != 0) {
-      step.receives.push_back({rank_at(0), {Buffer::data, rank, 1}});
-      return;
-    }
-    for (int position = 1; position < n(); ++position) {
-      const int to = rank_at(position);
-      step.sends.push_back({to, {Buffer::data, to, 1}});
-    }
-  }
-};
-
 SchedulePtr make_direct(int n, int root) {
-  return std::make_shared<Direct>(n, root);
+  return reversed(gather::make_direct(n, root), Combine::copy);
 }
 
 CollectiveCost direct_cost(int n) {

@@ -212,6 +212,37 @@ class Pipeline final : public Staged {
   std::vector<int> first_lane_;        // per stage
 };
 
+class Reversed final : public Schedule {
+ public:
+  Reversed(SchedulePtr part, Combine combine) : part_{std::move(part)}, combine_{combine} {
+    check_part(*part_);
+    LOCKSTEP_CHECK(part_->lanes() == 1);
+  }
+
+  [[nodiscard]] int ranks() const override { return part_->ranks(); }
+  [[nodiscard]] std::int64_t blocks() const override { return part_->blocks(); }
+  [[nodiscard]] std::int64_t steps(int rank, int lane) const override {
+    return part_->steps(rank, lane);
+  }
+
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
+    part_->step(rank, lane, steps(rank, lane) - 1 - index, step);
+    LOCKSTEP_CHECK(step.locals.empty() && step.after.empty());
+    const std::vector<Send> sent = std::exchange(step.sends, {});
+    for (const Receive& each : step.receives) {
+      LOCKSTEP_CHECK(each.combine == Combine::copy);
+      step.sends.push_back({each.peer, each.chunk, each.channel, each.more});
+    }
+    step.receives.clear();
+    for (const Send& each : sent)
+      step.receives.push_back({each.peer, each.chunk, combine_, each.channel, each.more});
+  }
+
+ private:
+  SchedulePtr part_;
+  Combine combine_;
+};
+
 }  // namespace
 
 SchedulePtr in_sequence(int ranks, std::int64_t blocks, std::vector<Stage> stages) {
@@ -222,6 +253,10 @@ SchedulePtr in_pipeline(int ranks, std::int64_t blocks, std::vector<Stage> stage
                         std::int64_t chunks) {
   if (chunks == 1) return in_sequence(ranks, blocks, std::move(stages));
   return std::make_shared<Pipeline>(ranks, blocks, std::move(stages), chunks);
+}
+
+SchedulePtr reversed(SchedulePtr part, Combine combine) {
+  return std::make_shared<Reversed>(std::move(part), combine);
 }
 
 }  // namespace lockstep

@@ -35,6 +35,12 @@ struct Stage {
 [[nodiscard]] SchedulePtr in_pipeline(int ranks, std::int64_t blocks, std::vector<Stage> stages,
                                       std::int64_t chunks);
 
+/// The part backwards in time: the last step comes first, and what was sent is received, by
+/// `combine`. A broadcast becomes a reduce, a gather a scatter, an all-gather a reduce-scatter. The
+/// part has one lane and no local operations, does not reduce, and no rank receives a block that it
+/// has.
+[[nodiscard]] SchedulePtr reversed(SchedulePtr part, Combine combine);
+
 /// A permutation of ranks and its inverse; none: the identity.
 struct RankOrder {
   std::function<int(int place)> rank_at{};
