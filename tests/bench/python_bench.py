@@ -15,6 +15,7 @@ import timeit
 
 import lockstep
 from lockstep import _native
+from lockstep.inputs import Memory, word_of
 
 BINARY = sys.argv[1] if len(sys.argv) > 1 else "build/release/lockstep"
 SWEEP = {"vary": {"micro_batch": [1, 2, 4], "pp": [1, 2, 4], "tp": [1, 2, 4, 8]}}
@@ -42,9 +43,57 @@ def calls():
     ):
         best = min(timeit.repeat(call, number=20000, repeat=5)) / 20000
         line(what, f"{1e6 * best:.2f} us")
-    step.timeline.start_ps(0)
-    best = min(timeit.repeat(lambda: lockstep.list_topologies(), number=200, repeat=5)) / 200
-    line("a command that computes nothing (list_topologies)", f"{1e6 * best:.0f} us")
+
+
+def overhead(call, before=None):
+    """Wall time of calls without that of the command in C++: median, in us."""
+    call(), call()  # afterwards there is a parser, and it is known that the command is brief
+    times = []
+    for _ in range(300):
+        result = None  # freed before
+        if before:
+            before()
+        begun = time.perf_counter()
+        result = call()
+        times.append(time.perf_counter() - begun - result._answer.work_s)
+    return 1e6 * statistics.median(times), 1e6 * result._answer.work_s
+
+
+def commands():
+    star = {"cluster": "star", "ranks": 4}
+    for what, call in (
+        ("list_topologies()", lockstep.list_topologies),
+        ("list_algorithms()", lockstep.list_algorithms),
+        ("topology() of a star", lambda: lockstep.topology("star", ranks=4)),
+        ("collective() with 4 options", lambda: lockstep.collective(
+            "all_reduce", algorithm="ring", size="64K", **star)),
+        ("explain() with 1 option", lambda: lockstep.explain("all_reduce", ranks=4)),
+        ("verify() with 2 options", lambda: lockstep.verify(
+            "all_reduce", algorithm="ring", ranks=4)),
+    ):  # fmt: skip
+        added, work = overhead(call)
+        line(f"what a call of {what} adds to the command's {work:.0f} us", f"{added:.1f} us")
+    # What the caches of the processor have to do with it.
+    explain = lambda: lockstep.explain("all_reduce", ranks=4)  # noqa: E731
+    added, _ = overhead(lockstep.list_topologies, explain)
+    line("the same of list_topologies() right after explain()", f"{added:.1f} us")
+    times = []
+    for _ in range(300):
+        explain()
+        begun = time.perf_counter()
+        _native.parse_quantity("400 Gb/s")
+        times.append(time.perf_counter() - begun)
+    line("a native function right after explain()", f"{1e6 * statistics.median(times):.1f} us")
+    code = (
+        "import time, lockstep; t = time.perf_counter(); r = lockstep.list_topologies(); "
+        "print(time.perf_counter() - t - r._answer.work_s)"
+    )
+    times = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(9)]
+    line("the first call of a command, with its parser and a thread",
+         f"{1e6 * statistics.median(times):.0f} us")  # fmt: skip
+    scenario = lockstep.Scenario.shipped("pipeline-1f1b").to_dict()
+    best = min(timeit.repeat(lambda: word_of("scenario", scenario, Memory()), number=200, repeat=5))
+    line("a scenario as a dict, in addition", f"{1e6 * best / 200:.0f} us")
 
 
 def sweep():
@@ -92,5 +141,6 @@ def interrupts():
 print("| | |\n|---|---:|")
 import_time()
 calls()
+commands()
 sweep()
 interrupts()

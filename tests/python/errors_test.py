@@ -24,15 +24,41 @@ class Errors(unittest.TestCase):
         with self.assertRaises(lockstep.ConfigError) as caught:
             lockstep.run(wrong)
         error = caught.exception
-        self.assertEqual((error.file, error.pointer), ("<scenario>", "/cluster/ranks"))
+        self.assertEqual((error.file, error.pointer), ("scenario (dict)", "/cluster/ranks"))
         self.assertEqual((error.key, error.value), ("ranks", "four"))
         self.assertEqual(error.hint, "expected an integer from 1 to 16777216")
         self.assertEqual(len(error.problems), 2)
         self.assertEqual(error.problems[1].key, "ppp")
         self.assertEqual(error.problems[1].value, 3)
         self.assertEqual(error.problems[1].hint, 'did you mean "pp"?')
-        self.assertIn("<scenario>", str(error))
         self.assertIsInstance(error, ValueError)
+        # A dict has no lines, and no name but what it was given as.
+        self.assertEqual((error.line, error.column), (0, 0))
+        self.assertEqual(
+            str(error).splitlines()[0],
+            'scenario (dict): /cluster/ranks: expected an integer from 1 to 16777216, got "four"',
+        )
+        self.assertEqual(repr(error), f"ConfigError({str(error)!r})")
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((again.problems, repr(again)), (error.problems, repr(error)))
+
+    def test_dicts_are_named_by_what_they_were_given_as(self):
+        device = {**lockstep.Device.shipped("h100-sxm5-80gb").to_dict(), "kind": 3}
+        cluster = {**lockstep.Cluster.shipped("dgx-h100").to_dict(), "device": device}
+        for call, file, key in (
+            (lambda: lockstep.topology({"name": 3}), "cluster (dict)", "name"),
+            (lambda: lockstep.topology(cluster), "device (dict)", "kind"),
+            (lambda: lockstep.plan(model={"layers": -1}, cluster="dgx-h100"), "model (dict)", "layers"),
+            (lambda: lockstep.campaign("pipeline-1f1b", {"days": 3}), "campaign (dict)", "days"),
+            (lambda: lockstep.run("pipeline-1f1b", set={"parallel.ppp": 3}),
+             "set parallel.ppp=3", "ppp"),
+        ):  # fmt: skip
+            with self.subTest(file=file), self.assertRaises(lockstep.ConfigError) as caught:
+                call()
+            error = caught.exception
+            self.assertIn(key, [problem.key for problem in error.problems])
+            self.assertEqual({problem.file for problem in error.problems}, {file})
+            self.assertNotRegex(repr(error), "[0-9a-f]{16}")
 
     def test_a_file_is_reported_by_line_and_column(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +16,7 @@
 #include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/parser/parser_pool.hpp"
 
 namespace lockstep::cli {
 
@@ -53,6 +57,23 @@ void add_only(const std::string& name, const Command& app) {
   throw UsageError(fmt::format("no command \"{}\"", name));
 }
 
+std::unique_ptr<CommandParser> parser_of(const std::string& command) {
+  auto out = std::make_unique<CommandParser>("lockstep", "", "", "");
+  add_only(command, out->root());
+  return out;
+}
+
+/// Parses and executes, with every complaint of the parser.
+void parse_and_run(const CommandParser& parser, const std::vector<std::string>& words) {
+  std::vector<std::string> all = words;
+  all.insert(all.begin(), "lockstep");
+  std::vector<char*> argv;
+  for (std::string& word : all) argv.push_back(word.data());
+  if (const std::string text = parser.parse(static_cast<int>(argv.size()), argv.data());
+      !text.empty())
+    print(text);
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -83,22 +104,21 @@ int run_command_line(int argc, char** argv) {
   return kDone;
 }
 
-void run_command(const std::vector<std::string>& words) {
-  const CommandParser parser("lockstep", "", "", "");
-  add_only(words.front(), parser.root());
-  std::vector<std::string> all = words;
-  all.insert(all.begin(), "lockstep");
-  std::vector<char*> argv;
-  for (std::string& word : all) argv.push_back(word.data());
-  if (const std::string text = parser.parse(static_cast<int>(argv.size()), argv.data());
-      !text.empty())
-    print(text);
+double run_command(const std::vector<std::string>& words) {
+  static auto& parsers = *new ParserPool{parser_of};  // commands may still run at the very end
+  const ParserPool::Lease parser(parsers, words.front());
+  const std::function<void()>* act = parser->action_of(words);
+  if (act == nullptr) {
+    parse_and_run(*parser_of(words.front()), words);
+    return 0;
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  (*act)();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
 }
 
 CommandInfo describe_command(const std::string& name) {
-  const CommandParser parser("lockstep", "", "", "");
-  add_only(name, parser.root());
-  return parser.root().describe().commands.front();
+  return parser_of(name)->root().describe().commands.front();
 }
 
 }  // namespace lockstep::cli

@@ -188,7 +188,9 @@ void add_answer(py::module_& module) {
           py::arg("requested_schema") = py::none());
   py::class_<Answer, std::shared_ptr<Answer>>(module, "Answer")
       .def_property_readonly("text", [](const Answer& of) { return of.text; })
+      .def_property_readonly("is_json", [](const Answer& of) { return of.text.starts_with('{'); })
       .def_property_readonly("notes", [](const Answer& of) { return of.notes; })
+      .def_readonly("work_s", &Answer::work_s)
       .def_property_readonly("tables", [](const Answer& of) { return tables_of(of.text); })
       .def(
           "table",

@@ -50,7 +50,7 @@ void Session::start() {
 void Session::run() noexcept {
   try {
     const cli::HostScope scope{*this};
-    cli::run_command(words_);
+    answer_.work_s = cli::run_command(words_);
   } catch (...) {
     error_ = std::current_exception();
   }

@@ -34,6 +34,7 @@ struct Answer {
   std::string text{};                // of stdout
   std::vector<std::string> notes{};  // of stderr, a line each
   cli::Findings findings{};
+  double work_s = 0;  // of the command itself, without its options; 0: not known
 };
 
 /// One command on a thread of its own, which owns all that the command uses: who waits for it may

@@ -165,7 +165,10 @@ def function_text(function: Function) -> tuple[str, str]:
         names = ",".join([flag, *others]) if flag else ""
         table += f'    ("{keyword_of(option)}", "{names}", "{kind_of(option)}"),\n'
     table += ")\n"
-    out = f"def {function.name}(\n"
+    out = ""
+    if not is_text:
+        out = f'@command({function.result}, "{function.command}", _{function.name.upper()})\n'
+    out += f"def {function.name}(\n"
     starred = False
     for option in options:
         name, kind = keyword_of(option), kind_of(option)
@@ -200,10 +203,11 @@ def text_of(function: Function) -> str:
              "ScenariosLike", "SchedulesLike", "Text", "Texts")  # fmt: skip
     used = [name for name in types if re.search(rf"\b{name}\b", body)]
     out = HEADER
-    if names := typing_names(body):
-        out += f"from typing import {names}\n\n"
+    if typing := typing_names(body):
+        out += f"from typing import {typing}\n\n"
     is_text = function.result == "str"
-    out += f"from lockstep._call import {'execute_text' if is_text else 'OnProgress, execute'}\n"
+    names = "execute_text" if is_text else "OnProgress, command, execute"
+    out += f"from lockstep._call import {names}\n"
     listed = "".join(f"    {name},\n" for name in used)
     out += f"from lockstep.commands._types import (\n{listed})\n"
     if not is_text:

@@ -152,6 +152,8 @@ void add_calibrate(const Command& app) {
       "  lockstep calibrate --backend host --quick\n"
       "  lockstep calibrate --backend host --quick --compare --format csv\n"
       "  lockstep calibrate --from tests/data/validation/tables.json --split");
+  command->resets(given);
+  command->resets(given->backend);
   command->callback([given, command] {
     if (given->from.empty())
       calibrate_device(*command, *given);

@@ -187,6 +187,7 @@ void add_campaign(const Command& app) {
       "--change parallel.dp=16\n"
       "  lockstep campaign pipeline-1f1b typical-failures --job pipeline-1f1b --replicates 100 "
       "--set-campaign steps=100000");
+  command->resets(given);
   command->callback([given, command] {
     for (const char* option : {"--place", "--gpus", "--steps"})
       if (given->jobs.jobs.empty() && command->count(option) > 0)

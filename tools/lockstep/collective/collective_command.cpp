@@ -491,6 +491,7 @@ void add_collective(const Command& app) {
       "  lockstep collective all_reduce --cluster dgx-h100 --nodes 2 --algorithm all --crossover "
       "-b 1K -e 1M\n"
       "  lockstep collective --against tests/data/nccl_tests/allreduce-2xA100.txt");
+  command->resets(given);
   command->callback([given, command] {
     given->cluster_is_given = command->count("--cluster") > 0;
     CollectiveJob(*given).run();

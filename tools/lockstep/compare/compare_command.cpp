@@ -90,6 +90,7 @@ void add_compare(const Command& app) {
       "Examples:\n"
       "  lockstep compare llama7b-256 --change parallel.tp=4 --change parallel.dp=16\n"
       "  lockstep compare pipeline-gpipe pipeline-1f1b --details");
+  command->resets(given);
   command->callback([given] {
     if (!given->report.empty()) check_report(given->report, "--report");
     try {

@@ -362,6 +362,7 @@ void add_complexity(const Command& app) {
       "  lockstep complexity all_reduce --algorithms naive,ring,halving_doubling --ranks 2..64\n"
       "  lockstep complexity all_reduce --algorithms ring,direct --ranks 4..64 --size-large 1M "
       "--measured");
+  command->resets(given);
   command->callback([given] { run(*given); });
 }
 

@@ -195,6 +195,7 @@ void add_explain(const Command& app) {
       "  lockstep explain all_reduce --algorithm ring --ranks 4 --size 64M\n"
       "  lockstep explain all_reduce --algorithm halving_doubling --ranks 8 --rounds 1..3 --format "
       "md");
+  command->resets(given);
   command->callback([given] { print(render(explain(request_of(*given)), given->style)); });
 }
 

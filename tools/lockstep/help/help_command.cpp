@@ -210,6 +210,7 @@ void add_help(const Command& app) {
       "  lockstep help max-min fair share\n"
       "  lockstep help parallel.vpp\n"
       "  lockstep help gradient_accumulation_steps");
+  command->resets(given);
   command->callback([given, app] {
     const Format format = given->style.format;
     if (format == Format::json || format == Format::csv) {

@@ -177,6 +177,7 @@ void add_list(const Command& app) {
       "  lockstep list algorithms all_reduce ring\n"
       "  lockstep list devices h100\n"
       "  lockstep list clusters --format json");
+  command->resets(given);
   command->callback([given] {
     const bool algorithms = given->which == "algorithms";
     const std::string& name = given->algorithms.collective;

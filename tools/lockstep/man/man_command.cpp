@@ -66,6 +66,7 @@ void add_man(const Command& app) {
       "Examples:\n"
       "  lockstep man\n"
       "  lockstep man topology show");
+  command->resets(given);
   command->callback([given, app] {
     if (!given->folder.empty() && !given->words.empty())
       throw UsageError("--output writes the pages of all commands; leave out the command");

@@ -11,6 +11,7 @@
 #include "sim/config/did_you_mean.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/terminal.hpp"
+#include "tools/lockstep/parser/direct_words.hpp"
 #include "tools/lockstep/parser/help_text.hpp"
 #include "tools/lockstep/parser/unknown_option.hpp"
 
@@ -274,7 +275,7 @@ void Command::group(const std::string& name) const {
 }
 
 Command Command::add_subcommand(const std::string& name, const std::string& help) const {
-  return Command{app_->add_subcommand(name, help)};
+  return {app_->add_subcommand(name, help), memory_};
 }
 
 void Command::require_subcommand(int count) const {
@@ -293,6 +294,7 @@ CommandInfo Command::describe() const {
 }
 
 void Command::callback(std::function<void()> act) const {
+  memory_->actions[app_] = act;
   app_->callback([command = app_, act = std::move(act)] {
     refuse_empty_values(*command);
     act();
@@ -301,7 +303,7 @@ void Command::callback(std::function<void()> act) const {
 
 CommandParser::CommandParser(const std::string& name, const std::string& summary,
                              const std::string& version, const std::string& footer)
-    : app_{std::make_unique<CLI::App>(summary)} {
+    : app_{std::make_unique<CLI::App>(summary)}, memory_{std::make_unique<ParserMemory>()} {
   app_->name(name);
   app_->set_version_flag("--version", version);
   app_->require_subcommand(1);
@@ -312,7 +314,7 @@ CommandParser::CommandParser(const std::string& name, const std::string& summary
 CommandParser::~CommandParser() = default;
 
 Command CommandParser::root() const {
-  return Command{app_.get()};
+  return {app_.get(), memory_.get()};
 }
 
 std::string CommandParser::parse(int argc, char** argv) const {
@@ -321,11 +323,23 @@ std::string CommandParser::parse(int argc, char** argv) const {
   } catch (const CLI::Success& done) {
     if (dynamic_cast<const CLI::CallForVersion*>(&done) != nullptr)
       return std::string{done.what()} + "\n";
-    return help_text(Command{deepest_command(*app_)}.describe(), terminal_width());
+    return help_text(Command{deepest_command(*app_), nullptr}.describe(), terminal_width());
   } catch (const CLI::ParseError& error) {
     throw UsageError(explain(error, *app_));
   }
   return {};
+}
+
+const std::function<void()>* CommandParser::action_of(const std::vector<std::string>& words) {
+  if (!direct_) direct_ = std::make_unique<DirectWords>(*app_);
+  const CLI::App* command = direct_->set(words);
+  const auto found = memory_->actions.find(command);
+  return found == memory_->actions.end() ? nullptr : &found->second;
+}
+
+bool CommandParser::reset() const {
+  for (const auto& each : memory_->resets) each();
+  return !memory_->resets.empty();
 }
 
 }  // namespace lockstep::cli

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +17,8 @@ class Option;
 
 /// The parser of the command line; the only header that hides CLI11.
 namespace lockstep::cli {
+
+class DirectWords;
 
 /// An option or positional argument. A handle: copies refer to the same one.
 class Option {
@@ -36,11 +39,17 @@ class Option {
   CLI::Option* option_;
 };
 
+/// What a parser needs to be used more than once.
+struct ParserMemory {
+  std::map<const CLI::App*, std::function<void()>> actions{};
+  std::vector<std::function<void()>> resets{};
+};
+
 /// A command or subcommand. A handle: copies refer to the same one. Variables bound to options must
 /// outlive parsing and the callbacks.
 class Command {
  public:
-  explicit Command(CLI::App* app) : app_{app} {}
+  Command(CLI::App* app, ParserMemory* memory) : app_{app}, memory_{memory} {}
 
   /// `names`: "--size,-b", or "file" for a positional argument.
   Option add_option(const std::string& names, std::string& value, const std::string& help) const;
@@ -73,12 +82,19 @@ class Command {
   [[nodiscard]] CommandInfo describe() const;
   /// Called after all options are parsed.
   void callback(std::function<void()> act) const;
+  /// The variables that options are bound to, with all that these set: they get back their present
+  /// values before the parser is used again.
+  template <class Values>
+  void resets(const std::shared_ptr<Values>& values) const {
+    memory_->resets.push_back([values, initial = *values] { *values = initial; });
+  }
 
   const Command* operator->() const { return this; }
   const Command& operator*() const { return *this; }
 
  private:
   CLI::App* app_;
+  ParserMemory* memory_;
 };
 
 /// The command line as a whole.
@@ -95,8 +111,16 @@ class CommandParser {
   /// nothing. Throws UsageError for invalid arguments; passes on exceptions of callbacks.
   [[nodiscard]] std::string parse(int argc, char** argv) const;
 
+  /// For a parser that is used again and again: the action of a command without the name of the
+  /// program before it, as DirectWords takes it. Null: parse() is to be asked. Throws UsageError.
+  [[nodiscard]] const std::function<void()>* action_of(const std::vector<std::string>& words);
+  /// Before it is used again. False: its commands have not named their variables, see resets().
+  [[nodiscard]] bool reset() const;
+
  private:
   std::unique_ptr<CLI::App> app_;
+  std::unique_ptr<ParserMemory> memory_;
+  std::unique_ptr<DirectWords> direct_;
 };
 
 }  // namespace lockstep::cli

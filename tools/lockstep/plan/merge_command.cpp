@@ -70,6 +70,7 @@ void add_merge(const Command& app) {
       "Examples:\n"
       "  lockstep merge -o plan.db shard-1.db shard-2.db\n"
       "  lockstep merge shard-1.db shard-2.db --format csv");
+  command->resets(given);
   command->callback([given] {
     given->merge.tool_version = kVersion;
     const std::vector<FigureTarget> figures = figures_of(*given);

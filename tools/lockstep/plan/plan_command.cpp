@@ -335,6 +335,7 @@ void add_plan(const Command& app) {
       "pp=1,2 --vary overlap=all\n"
       "  lockstep plan llama7b-256 --fix overlap=none --emit slurm --shards 100\n"
       "  lockstep plan llama7b-256 --fix overlap=none --fix zero=1 --explain tp=8,pp=4");
+  command->resets(given);
   command->callback([given, command] {
     try {
       run(*given, command);

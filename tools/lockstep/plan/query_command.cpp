@@ -84,6 +84,7 @@ void add_query(const Command& app) {
       "  lockstep query plan.db 'SELECT tp, min(step_time_s) FROM simulated WHERE fits GROUP BY "
       "tp' "
       "--format csv");
+  command->resets(given);
   command->callback([given] { run_and_print(*given); });
 }
 

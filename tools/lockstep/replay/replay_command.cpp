@@ -100,6 +100,7 @@ void add_replay(const Command& app) {
       "Examples:\n"
       "  lockstep replay tests/data/goal/pair.goal\n"
       "  lockstep replay tests/data/chakra/pair --cluster dgx-h100 --compute zero");
+  command->resets(given);
   command->callback([given] { run(*given); });
 }
 

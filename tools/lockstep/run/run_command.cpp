@@ -291,6 +291,7 @@ void add_run(const Command& app) {
       "  lockstep run configs/scenarios/zero-7b5-3.json --set-rank 17 compute=0.8 --classes\n"
       "  lockstep run configs/scenarios/llama7b-256.json --nic 200G --fail rail0/leaf0\n"
       "  lockstep run zero-7b5-3 --job \"pipeline-1f1b cluster.nodes=1\" --place spread");
+  command->resets(given);
   command->callback([given, command] {
     if (!given->jobs.jobs.empty()) {
       refuse_of_one_job(*command);

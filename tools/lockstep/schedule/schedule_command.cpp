@@ -144,6 +144,7 @@ void add_schedule(const Command& app) {
       "Examples:\n"
       "  lockstep schedule export all_reduce --algorithm ring --ranks 4\n"
       "  lockstep schedule export all_gather --algorithm bruck --ranks 5");
+  to_file->resets(given);
   to_file->callback([given] {
     const std::string text = exported(*given);
     if (given->out.empty()) {

@@ -197,6 +197,7 @@ void add_sensitivity(const Command& app) {
       "  lockstep sensitivity pipeline-1f1b --figure \"matmul rate\" --figure \"nvlink "
       "bandwidth\"\n"
       "  lockstep sensitivity zero-7b5-3 --find \"nic bandwidth\" --for 'step_time <= 10 s'");
+  command->resets(given);
   command->callback([given] {
     if (given->find.empty() != given->wanted.empty())
       throw UsageError("--find NAME and --for CONDITION go together");

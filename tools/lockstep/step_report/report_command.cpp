@@ -106,6 +106,7 @@ void add_report(const Command& app) {
       "  lockstep report llama7b-256 -o run.html\n"
       "  lockstep report llama7b-256 --change parallel.tp=4 --change parallel.dp=16 -o both.html\n"
       "  lockstep report pipeline-gpipe pipeline-1f1b -o both.html");
+  command->resets(given);
   command->callback([given] {
     check_report(given->output, "--output");
     if (!given->steps.has_second()) return report_one(*given);

@@ -104,6 +104,7 @@ void add_teach(const Command& app) {
       "  lockstep teach --ask '{\"do\": \"pipeline\", \"schedule\": \"1f1b\", \"stages\": 4, "
       "\"microbatches\": 8, \"forward_ps\": 1000000, \"backward_ps\": 1000000, \"weight_ps\": "
       "1000000, \"send_ps\": 0}'");
+  command->resets(given);
   command->callback([given] { teach(*given); });
 }
 

@@ -244,6 +244,7 @@ void add_topology(const Command& app) {
       "Examples:\n"
       "  lockstep topology show --cluster configs/clusters/torus-2d.json\n"
       "  lockstep topology show dgx-h100 --nodes 4 --format json");
+  showing->resets(given);
   showing->callback([given] { print(render(show(*given), given->style)); });
 
   const Command routing =

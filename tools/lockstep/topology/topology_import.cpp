@@ -98,6 +98,7 @@ void add_topology_import(const Command& topology) {
       "  lockstep topology import tests/data/topology_import/hgx-h100.xml --name hgx\n"
       "  lockstep topology import tests/data/topology_import/cloud-partial.xml --device "
       "a100-sxm4-80gb --nvswitch 12 --nic-speed \"200 Gb/s\"");
+  command->resets(given);
   command->callback([given] { run(*given); });
 }
 

@@ -111,6 +111,7 @@ void add_trace_serve(const Command& app) {
       "of\nui.perfetto.dev may read the trace, which stays in the browser. Ctrl-C ends the "
       "server.\n\n" +
       examples);
+  serving->resets(given);
   serving->callback([given] { serve(*given); });
 }
 

@@ -106,6 +106,7 @@ void add_validate(const Command& app) {
       "  lockstep validate tests/data/validation/runs.json\n"
       "  lockstep validate tests/data/validation/runs.json tests/data/validation/tables.json "
       "--quantity step_time --rows --format md");
+  command->resets(given);
   command->callback([given] {
     ValidateRequest request = request_of(*given);
     request.on_progress =

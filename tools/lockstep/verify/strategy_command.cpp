@@ -110,6 +110,8 @@ void add_verify_strategy(const Command& verify) {
       "Examples:\n"
       "  lockstep verify strategy data-parallel-from-scratch\n"
       "  lockstep verify strategy configs/scenarios/zero-7b5-3.json --steps 2 --format json");
+  command->resets(given);
+  command->resets(given->backend);
   command->callback([given] { verify_strategy_of(*given); });
 }
 

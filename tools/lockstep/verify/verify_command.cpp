@@ -267,6 +267,8 @@ void add_verify(const Command& app) {
       "the busiest rank over the minimum that any algorithm needs.\n"
       "\n" +
       examples);
+  command->resets(given);
+  command->resets(given->backend);
   command->callback([given] { verify_given(*given); });
   add_verify_strategy(*verify);
 }

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Type,
+    TypeVar,
+)
 
 from lockstep import _native
 from lockstep._errors import ConfigError, NegativeResult, RequestError
@@ -18,6 +31,7 @@ OnProgress = Callable[[_native.Progress], object]
 Options = Sequence[Tuple[str, str, str]]
 
 _Result = TypeVar("_Result", bound=Result)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _DOCUMENTS = ("scenario", "cluster", "model", "device", "campaign")
 
 
@@ -176,26 +190,119 @@ def execute(
     """Runs a command; `given` has a value for each keyword."""
     memory = Memory()
     words = _words(command, options, given, memory)
-    call = Call(tuple(words), tuple(memory.texts.items()))
+    return _answered(result, options, words, memory.texts, progress)
+
+
+def _answered(
+    result: Type[_Result],
+    options: Options,
+    words: List[str],
+    texts: Dict[str, str],
+    progress: Optional[OnProgress],
+) -> _Result:
+    documents = tuple(texts.items()) if texts else ()
+    came_from = Call(tuple(words), documents)
     try:
-        answer = _native.call(words, call.documents, progress)
-        if not answer.text.startswith("{"):
-            raise RequestError(
-                f"{command}: with these keywords the command prints no result but a text; "
-                "use the command line for it"
-            )
-        return result(call, answer)
+        answer = _native.call(words, documents, progress)
     except ConfigError as error:
-        error._with_documents(memory.texts)
+        error._in_words_of(texts, lambda text: _in_keywords(text, options))
         raise
     except NegativeResult as error:
         _explain(error, options)
-        if error._answer is not None and error._answer.text:
-            error.result = result(call, error._answer)
+        if error._answer is not None and error._answer.is_json:
+            error.result = result(came_from, error._answer)
         raise
     except RequestError as error:
         _explain(error, options)
         raise
+    if not answer.is_json:
+        raise RequestError(
+            f"{came_from.command}: with these keywords the command prints no "
+            "result but a text; use the command line for it"
+        )
+    return result(came_from, answer)
+
+
+#: Kinds for which a text is one word, and those for which an integer is.
+_OF_TEXTS = frozenset(
+    ("text", "texts", "list", "range", "dimensions", "assignments", "vary", "settings",
+     "scenarios", "schedules", *_DOCUMENTS)
+)  # fmt: skip
+_OF_INTEGERS = frozenset(("integer", "text", "texts", "list", "range", "dimensions"))
+
+
+class _Word(NamedTuple):
+    """How the value of a keyword becomes a word."""
+
+    begin: str  # "--nodes="
+    option: str
+    kind: str
+    is_text: bool
+    is_integer: bool
+
+
+def command(
+    result: Type[_Result], name: str, options: Options
+) -> Callable[[_Function], _Function]:
+    """The function of a command, which is called with the keywords that are given alone: looking
+    at all that it has would take longer than many commands. What is not plain goes on in the
+    function itself, which has the signature."""
+    head = name.split()
+    positional = tuple(keyword for keyword, option, _ in options if not option)
+    named = {
+        keyword: _Word(f"{option}=", option, kind, kind in _OF_TEXTS, kind in _OF_INTEGERS)
+        for keyword, all_names, kind in options
+        if (option := all_names.split(",")[0])
+    }
+    kinds = {keyword: kind for keyword, _, kind in options}
+
+    def decorate(function: _Function) -> _Function:
+        # inspect.signature() would say the same, and its import takes a fifth of that of lockstep.
+        plain = getattr(function, "__code__").co_argcount - len(
+            getattr(function, "__defaults__") or ()
+        )
+        required = positional[:plain]
+
+        @functools.wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            if args:
+                if len(args) > len(positional):
+                    return function(*args, **given)  # raises
+                for keyword, value in zip(positional, args):
+                    if keyword in given:
+                        return function(*args, **given)  # raises
+                    given[keyword] = value
+            for keyword in required:
+                if keyword not in given:
+                    return function(**given)  # raises
+            progress = given.pop("progress", None)
+            memory = Memory()
+            words = head.copy()
+            tail = ["--"]
+            for keyword in positional:
+                value = given.pop(keyword, None)
+                if type(value) is str:
+                    tail.append(value)
+                elif value is not None:
+                    tail += _value_words(keyword, "", kinds[keyword], value, memory)
+            for keyword, value in given.items():
+                word = named.get(keyword)
+                if word is None:
+                    return function(**dict.fromkeys(required), **given)  # raises
+                if type(value) is str and word.is_text:
+                    words.append(word.begin + value)
+                elif type(value) is int and word.is_integer:
+                    words.append(f"{word.begin}{value}")
+                elif value is not None and value is not False:
+                    words += _value_words(keyword, word.option, word.kind, value, memory)
+            words.append("--format=json")
+            if len(tail) > 1:
+                words += tail
+            return _answered(result, options, words, memory.texts, progress)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
 
 
 def execute_text(command: str, options: Options, given: Mapping[str, Any]) -> str:
@@ -204,17 +311,19 @@ def execute_text(command: str, options: Options, given: Mapping[str, Any]) -> st
     words = [word for word in _words(command, options, given, memory) if word != "--format=json"]
     try:
         return _native.call(words, tuple(memory.texts.items()), None).text
+    except ConfigError as error:
+        error._in_words_of(memory.texts, lambda text: _in_keywords(text, options))
+        raise
     except (RequestError, NegativeResult) as error:
         _explain(error, options)
         raise
 
 
 def _explain(error: Any, options: Options) -> None:
-    error.message = _in_keywords(error.message, options)
-    keyword = error.place.split(" ")[0]
-    if not keyword and (begin := re.match(r"--?[a-z][a-z-]*", str(error.args[0]))):
-        keyword = _in_keywords(begin[0], options)
-    error.place = keyword
+    place = error.place.split(" ")[0]
+    if not place and (begin := re.match(r"--?[a-z][a-z-]*", error.message)):
+        place = _in_keywords(begin[0], options)
+    error._say(_in_keywords(error.message, options), place)
 
 
 def describe(command: str) -> Dict[str, Any]:

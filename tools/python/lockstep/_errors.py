@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Sequence
 
 if TYPE_CHECKING:
     from lockstep import _native
@@ -21,21 +21,25 @@ __all__ = [
     "RequestError",
 ]
 
-# Documents in memory have names with a hash, so that equal ones are one file.
-_IN_MEMORY = re.compile(r"<([a-z_]+)-[0-9a-f]{16}>\.(?:json|xml)")
+# Documents in memory have names with a hash, so that equal ones are one file; readers may look for
+# them in a folder.
+_IN_MEMORY = re.compile(r"""[^\s"'<]*<([a-z_]+)-[0-9a-f]{16}>(?:\.(json|xml))?""")
 
 
 def shown(text: str) -> str:
-    """`text` with documents in memory by their kind alone: "<scenario>"."""
-    return _IN_MEMORY.sub(r"<\1>", text)
+    """`text` with documents in memory by what they were given as: "scenario (dict)"."""
+    return _IN_MEMORY.sub(
+        lambda found: found[1] if found[1] in ("result", "schedule") else f"{found[1]} (dict)", text
+    )
 
 
 class Problem(NamedTuple):
     """One problem of a config."""
 
     file: str
+    """As it was given; "scenario (dict)" for a dict or an object of this module."""
     line: int
-    """1-based; 0: the file as a whole."""
+    """1-based; 0: the file as a whole, or no file."""
     column: int
     pointer: str
     """JSON pointer of the value; empty for the document itself."""
@@ -65,6 +69,9 @@ class Problem(NamedTuple):
 class LockstepError(Exception):
     """Base of all errors of Lockstep."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
     def _take_answer(self, answer: "_native.Answer") -> None:
         """What the command had printed before."""
 
@@ -75,19 +82,21 @@ class ConfigError(LockstepError, ValueError):
 
     def __init__(self, problems: Sequence[Sequence[Any]], total: int = 0) -> None:
         self.problems: tuple[Problem, ...] = tuple(
-            Problem(shown(file), line, column, pointer, shown(message), None)
-            for file, line, column, pointer, message, *_ in problems
+            Problem(file, line, column, pointer, message, value)
+            for file, line, column, pointer, message, value in (
+                (*problem, None)[:6] for problem in problems
+            )
         )
         self.total: int = max(total, len(self.problems))
-        super().__init__(problems, total)
+        super().__init__(self.problems, self.total)
 
-    def _with_documents(self, documents: dict[str, str]) -> None:
-        """Looks the values at fault up in the documents, or in the files."""
-        files = [str(problem[0]) for problem in self.args[0]]
+    def _in_words_of(self, documents: dict[str, str], keywords: Callable[[str], str]) -> None:
+        """Looks the values at fault up in the documents, or in the files. Documents get the names
+        that users know, without lines of a text that they never saw; options are keywords."""
         self.problems = tuple(
-            problem._replace(value=_value_at(documents.get(file), file, problem.pointer))
-            for file, problem in zip(files, self.problems)
+            _in_words_of(problem, documents, keywords) for problem in self.problems
         )
+        self.args = (self.problems, self.total)
 
     @property
     def file(self) -> str:
@@ -123,6 +132,19 @@ class ConfigError(LockstepError, ValueError):
         return "\n".join(lines + ([f"and {more} more"] if more > 0 else []))
 
 
+def _in_words_of(
+    problem: Problem, documents: dict[str, str], keywords: Callable[[str], str]
+) -> Problem:
+    file, message = problem.file, shown(problem.message)
+    name = found[0] if (found := re.search(r"<[^<]*$", file)) else file
+    value = _value_at(documents.get(name), file, problem.pointer)
+    if file.startswith("--"):
+        return problem._replace(file=keywords(file), message=message, value=value)
+    if name in documents:
+        return problem._replace(file=shown(name), line=0, column=0, message=message, value=value)
+    return problem._replace(message=message, value=value)
+
+
 def _value_at(text: Optional[str], file: str, pointer: str) -> Any:
     try:
         if text is None and file.startswith("--set "):
@@ -141,11 +163,15 @@ def _value_at(text: Optional[str], file: str, pointer: str) -> Any:
 
 class _MessageError(LockstepError):
     def __init__(self, message: str, place: str = "", hint: str = "") -> None:
-        super().__init__(message, place, hint)
         self.message: str = shown(message)
         self.place: str = shown(place)
         """The keyword or field at fault; may be empty."""
         self.hint: str = hint
+        super().__init__(self.message, self.place, hint)
+
+    def _say(self, message: str, place: str) -> None:
+        self.message, self.place = message, place
+        self.args = (message, place, self.hint)
 
     def __str__(self) -> str:
         return f"{self.message}; {self.hint}" if self.hint else self.message

@@ -41,9 +41,18 @@ class Call(NamedTuple):
     documents: Tuple[Tuple[str, str], ...]
 
     @property
+    def command(self) -> str:
+        """Its name: "verify collective"."""
+        return " ".join(self.words[: self._begin()])
+
+    def _begin(self) -> int:
+        """Of the options."""
+        return next(i for i, word in enumerate(self.words) if word.startswith("-"))
+
+    @property
     def title(self) -> str:
         """The command with its positional arguments: "run pipeline-1f1b"."""
-        begin = next(i for i, word in enumerate(self.words) if word.startswith("-"))
+        begin = self._begin()
         end = self.words.index("--") + 1 if "--" in self.words else len(self.words)
         return shown(" ".join((*self.words[:begin], *self.words[end:])))
 
@@ -123,17 +132,17 @@ class Value(Generic[T]):
         return found
 
 
+#: Results refuse changes from outside.
+_set = object.__setattr__
+
+
 class Result:
     """The result of a command. Its JSON is that of the command line, byte for byte."""
 
-    __slots__ = ("_answered", "_call", "_parsed", "_table", "_text", "notes")
+    __slots__ = ("_answered", "_call", "_kept")
     _call: Call
     _answered: Optional[_native.Answer]
-    _parsed: Optional[Dict[str, Any]]
-    _table: Dict[str, _native.Table]
-    _text: str
-    notes: Tuple[str, ...]
-    """What the command line writes to stderr: assumptions, keys without effect."""
+    _kept: Dict[str, Any]  # what was asked for before
 
     fingerprint = Value[str]("Hash of all times of the result.")
     seed = Value[int]("Seed of random draws.")
@@ -141,18 +150,9 @@ class Result:
     config = Value[Record]("The configuration with every default.")
 
     def __init__(self, call: Call, answer: _native.Answer) -> None:
-        self._set(call, answer, answer.text, tuple(answer.notes))
-
-    def _set(
-        self, call: Call, answer: Optional[_native.Answer], text: str, notes: Tuple[str, ...]
-    ) -> None:
-        table: Dict[str, _native.Table] = {}
-        fields: Dict[str, object] = {
-            "_call": call, "_answered": answer, "_text": text, "notes": notes, "_parsed": None,
-            "_table": table,
-        }  # fmt: skip
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        _set(self, "_call", call)
+        _set(self, "_answered", answer)
+        _set(self, "_kept", {})
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{name}: results do not change")
@@ -165,16 +165,31 @@ class Result:
         """Simulated again where the result came out of a pickle."""
         if self._answered is None:
             again = _native.call(self._call.words, self._call.documents, None)
-            object.__setattr__(self, "_answered", again)
+            _set(self, "_answered", again)
             return again
         return self._answered
 
     @property
+    def _text(self) -> str:
+        if "text" not in self._kept:
+            self._kept["text"] = self._answer.text
+        text: str = self._kept["text"]
+        return text
+
+    @property
+    def notes(self) -> Tuple[str, ...]:
+        """What the command line writes to stderr: assumptions, keys without effect."""
+        if "notes" not in self._kept:
+            self._kept["notes"] = tuple(self._answer.notes)
+        notes: Tuple[str, ...] = self._kept["notes"]
+        return notes
+
+    @property
     def _document(self) -> Dict[str, Any]:
-        if self._parsed is None:
-            object.__setattr__(self, "_parsed", json.loads(self._text))
-        assert self._parsed is not None
-        return self._parsed
+        if "document" not in self._kept:
+            self._kept["document"] = json.loads(self._text)
+        document: Dict[str, Any] = self._kept["document"]
+        return document
 
     def to_json(self) -> str:
         """What the command line prints with --format json."""
@@ -192,11 +207,12 @@ class Result:
 
     def table(self, name: str = "rows") -> _native.Table:
         """Rows as columns, with `__arrow_c_stream__` and views of numbers."""
-        if name not in self._table:
+        tables: Dict[str, _native.Table] = self._kept.setdefault("tables", {})
+        if name not in tables:
             if name not in self._document:
                 raise KeyError(f"{name}; there are: {', '.join(self.tables)}")
-            self._table[name] = self._answer.table(name)
-        return self._table[name]
+            tables[name] = self._answer.table(name)
+        return tables[name]
 
     def column(self, name: str, table: str = "rows") -> "NDArray[numpy.generic]":
         """Numbers of a column as a numpy array: a read-only view without a copy, NaN for absent
@@ -266,5 +282,7 @@ def _restored(
     kind: Type[_Self], call: Call, text: str, notes: Tuple[str, ...]
 ) -> _Self:
     out = kind.__new__(kind)
-    out._set(call, None, text, notes)
+    _set(out, "_call", call)
+    _set(out, "_answered", None)
+    _set(out, "_kept", {"text": text, "notes": notes})
     return out

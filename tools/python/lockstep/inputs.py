@@ -224,7 +224,7 @@ def _stored(kind: str, values: Union[Document, Mapping[str, Any]], memory: Memor
     of = values._values if isinstance(values, Document) else values
     document = units.with_units(_linked(of, memory))
     try:
-        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise RequestError(f"{kind}: not a value of JSON: {error}", kind) from None
     return memory.add(kind, text + "\n")

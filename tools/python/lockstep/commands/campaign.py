@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     CampaignLike,
@@ -34,6 +34,7 @@ _CAMPAIGN = (
 )
 
 
+@command(CampaignResult, "campaign", _CAMPAIGN)
 def campaign(
     scenario: ScenarioLike,
     campaign: CampaignLike,

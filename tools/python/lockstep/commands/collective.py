@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     ClusterLike,
@@ -55,6 +55,7 @@ _COLLECTIVE = (
 )
 
 
+@command(CollectiveResult, "collective", _COLLECTIVE)
 def collective(
     collective: Optional[Texts] = None,
     *,

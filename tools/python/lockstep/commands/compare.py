@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     ScenarioLike,
@@ -20,6 +20,7 @@ _COMPARE = (
 )
 
 
+@command(CompareResult, "compare", _COMPARE)
 def compare(
     scenario: ScenarioLike,
     second: Optional[ScenarioLike] = None,

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional, Sequence, Union
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     ClusterLike,
@@ -34,6 +34,7 @@ _COMPLEXITY = (
 )
 
 
+@command(ComplexityResult, "complexity", _COMPLEXITY)
 def complexity(
     collective: Texts,
     *,

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional, Sequence, Union
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     ClusterLike,
@@ -37,6 +37,7 @@ _EXPLAIN = (
 )
 
 
+@command(ExplainResult, "explain", _EXPLAIN)
 def explain(
     collective: Texts,
     *,

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     ClusterLike,
@@ -52,6 +52,7 @@ _PLAN = (
 )
 
 
+@command(PlanResult, "plan", _PLAN)
 def plan(
     scenario: Optional[ScenarioLike] = None,
     *,

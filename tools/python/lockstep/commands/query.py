@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Text,
 )
@@ -15,6 +15,7 @@ _QUERY = (
 )
 
 
+@command(QueryResult, "query", _QUERY)
 def query(
     store: Text,
     sql: Text,

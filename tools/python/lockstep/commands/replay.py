@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     ClusterLike,
@@ -32,6 +32,7 @@ _REPLAY = (
 )
 
 
+@command(ReplayResult, "replay", _REPLAY)
 def replay(
     trace: Text,
     *,

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional, Sequence, Union
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     Pairs,
@@ -41,6 +41,7 @@ _RUN = (
 )
 
 
+@command(RunResult, "run", _RUN)
 def run(
     scenario: ScenarioLike,
     *,

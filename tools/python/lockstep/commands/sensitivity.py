@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     ScenarioLike,
@@ -26,6 +26,7 @@ _SENSITIVITY = (
 )
 
 
+@command(SensitivityResult, "sensitivity", _SENSITIVITY)
 def sensitivity(
     scenario: ScenarioLike,
     *,

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     ClusterLike,
@@ -47,6 +47,7 @@ _SWEEP = (
 )
 
 
+@command(SweepResult, "sweep", _SWEEP)
 def sweep(
     scenario: Optional[ScenarioLike] = None,
     *,

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     ClusterLike,
@@ -25,6 +25,7 @@ _TOPOLOGY = (
 )
 
 
+@command(TopologyResult, "topology show", _TOPOLOGY)
 def topology(
     cluster: ClusterLike,
     *,

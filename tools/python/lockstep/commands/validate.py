@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Text,
     Texts,
@@ -23,6 +23,7 @@ _VALIDATE = (
 )
 
 
+@command(ValidateResult, "validate", _VALIDATE)
 def validate(
     files: Texts,
     *,

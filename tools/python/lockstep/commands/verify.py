@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional, Sequence, Union
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     SchedulesLike,
     Text,
@@ -30,6 +30,7 @@ _VERIFY = (
 )
 
 
+@command(VerifyResult, "verify collective", _VERIFY)
 def verify(
     collective: Optional[Texts] = None,
     *,

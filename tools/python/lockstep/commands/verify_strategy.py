@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import OnProgress, execute
+from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     ScenarioLike,
@@ -25,6 +25,7 @@ _VERIFY_STRATEGY = (
 )
 
 
+@command(VerifyResult, "verify strategy", _VERIFY_STRATEGY)
 def verify_strategy(
     scenario: ScenarioLike,
     *,
