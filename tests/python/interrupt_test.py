@@ -23,6 +23,7 @@ LONG = {
     "sweep": 'lockstep.sweep("llama3-70b", vary={"parallel.global_batch": range(128, 4096, 128)})',
     "campaign": 'lockstep.campaign("llama7b-256", "typical-failures", replicates=10000)',
     "sensitivity": 'lockstep.sensitivity("llama3-70b")',
+    "save_report": 'lockstep.run("llama3-70b").save_report(os.devnull)',
 }
 
 SCRIPT = """

@@ -3,14 +3,15 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include <exception>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/report/report_page.hpp"
 #include "tools/python/arrow.hpp"
-#include "tools/python/errors.hpp"
+#include "tools/python/aside.hpp"
 #include "tools/python/session.hpp"
 #include "tools/python/table.hpp"
 #include "tools/python/timeline.hpp"
@@ -138,34 +139,25 @@ std::string plain_page(const Table& table) {
   return report_page(report, {});
 }
 
-/// What draws and writes runs without the GIL: it may simulate.
-template <class Make>
-std::string made_without_gil(const Make& make) {
-  std::exception_ptr error;
-  {
-    const py::gil_scoped_release without;
-    try {
-      return make();
-    } catch (...) {
-      error = std::current_exception();
-    }
-  }
-  raise_as_python(error, py::none());
+/// What draws and writes may simulate, and takes its time.
+std::string made_aside(std::function<std::string()> make) {
+  return do_aside([make = std::move(make)](Answer& out) { out.text = make(); }, {}, py::none())
+      ->text;
 }
 
-std::string page_of(const Answer& answer) {
-  return made_without_gil([&] {
-    return answer.findings.page ? answer.findings.page()
-                                : plain_page(table_of(answer.text, "rows"));
+std::string page_of(const std::shared_ptr<Answer>& answer) {
+  return made_aside([answer] {
+    return answer->findings.page ? answer->findings.page()
+                                 : plain_page(table_of(answer->text, "rows"));
   });
 }
 
-std::string figure_of(const Answer& answer, const std::string& kind, const std::string& prefix,
-                      bool compact) {
-  for (const std::string& each : answer.findings.figures)
+std::string figure_of(const std::shared_ptr<Answer>& answer, const std::string& kind,
+                      const std::string& prefix, bool compact) {
+  for (const std::string& each : answer->findings.figures)
     if (each == kind)
-      return made_without_gil(
-          [&] { return answer.findings.figure(kind, {.prefix = prefix, .compact = compact}); });
+      return made_aside(
+          [=] { return answer->findings.figure(kind, {.prefix = prefix, .compact = compact}); });
   throw py::key_error(kind);
 }
 

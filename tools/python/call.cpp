@@ -1,10 +1,12 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <chrono>
+#include <exception>
 #include <memory>
 
+#include "tools/lockstep/command_line.hpp"
 #include "tools/python/answer.hpp"
+#include "tools/python/aside.hpp"
 #include "tools/python/brief_call.hpp"
 #include "tools/python/errors.hpp"
 #include "tools/python/session.hpp"
@@ -14,32 +16,6 @@ namespace py = pybind11;
 namespace lockstep::python {
 
 namespace {
-
-/// Within a tenth of a second ctrl-C is answered; this leaves time for what Python does.
-constexpr std::chrono::milliseconds kBetweenSignals{20};
-
-void show(const py::object& progress, Session& session) {
-  for (const ProgressEvent& event : session.drain()) progress(event);
-}
-
-/// Waits for the command. What Python raises meanwhile, in `progress` or for a signal, ends it.
-void wait_for(Session& session, const py::object& progress) {
-  for (;;) {
-    bool ended = false;
-    {
-      const py::gil_scoped_release without;
-      ended = session.wait(kBetweenSignals);
-    }
-    try {
-      if (!progress.is_none()) show(progress, session);
-      if (ended) return;
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    } catch (...) {
-      session.stop();
-      throw;
-    }
-  }
-}
 
 /// Of the thread that has the GIL.
 Durations& durations() {
@@ -66,23 +42,12 @@ std::shared_ptr<Answer> call_briefly(const std::vector<std::string>& words,
   return finished ? answer : nullptr;
 }
 
-/// On a thread of its own, which is left where it is by an exception of Python.
-std::shared_ptr<Answer> call_aside(std::vector<std::string> words,
-                                   const Session::Documents& documents,
-                                   const py::object& progress) {
-  auto session = std::make_shared<Session>(std::move(words), documents, !progress.is_none());
-  session->start();
-  wait_for(*session, progress);
-  auto answer = std::make_shared<Answer>(std::move(session->answer()));
-  if (const std::exception_ptr error = session->error()) raise_as_python(error, py::cast(answer));
-  return answer;
-}
-
 std::shared_ptr<Answer> call(const std::vector<std::string>& words,
                              const Session::Documents& documents, const py::object& progress) {
   std::shared_ptr<Answer> answer;
   if (progress.is_none() && durations().is_brief(words)) answer = call_briefly(words, documents);
-  if (!answer) answer = call_aside(words, documents, progress);
+  const auto run = [words](Answer& out) { out.work_s = cli::run_command(words); };
+  if (!answer) answer = do_aside(run, documents, progress);
   durations().note(words, answer->work_s);
   return answer;
 }

@@ -5,8 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tools/lockstep/command_line.hpp"
-
 namespace lockstep::python {
 
 namespace {
@@ -24,8 +22,8 @@ void leave(int status, void*) {
 
 }  // namespace
 
-Session::Session(std::vector<std::string> words, const Documents& documents, bool watched)
-    : words_{std::move(words)}, watched_{watched} {
+Session::Session(Work work, const Documents& documents, bool watched)
+    : work_{std::move(work)}, watched_{watched} {
   for (const auto& [name, text] : documents)
     files_.push_back(std::make_unique<MemoryFile>(name, text));
 }
@@ -50,7 +48,7 @@ void Session::start() {
 void Session::run() noexcept {
   try {
     const cli::HostScope scope{*this};
-    answer_.work_s = cli::run_command(words_);
+    work_(answer_);
   } catch (...) {
     error_ = std::current_exception();
   }

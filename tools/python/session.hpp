@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -37,14 +38,16 @@ struct Answer {
   double work_s = 0;  // of the command itself, without its options; 0: not known
 };
 
-/// One command on a thread of its own, which owns all that the command uses: who waits for it may
-/// leave at any time, and it ends by itself.
+/// A command, or other work of one, on a thread of its own, which owns all that it uses: who waits
+/// for it may leave at any time, and it ends by itself.
 class Session final : public cli::Host, public std::enable_shared_from_this<Session> {
  public:
   using Documents = std::vector<std::pair<std::string, std::string>>;  // name, text
 
+  using Work = std::function<void(Answer&)>;
+
   /// `documents` can be read as files while it lives. `watched`: keeps events for drain().
-  Session(std::vector<std::string> words, const Documents& documents, bool watched);
+  Session(Work work, const Documents& documents, bool watched);
   ~Session() override;
 
   void start();
@@ -70,7 +73,7 @@ class Session final : public cli::Host, public std::enable_shared_from_this<Sess
   void run() noexcept;
   void add(ProgressEvent event);
 
-  std::vector<std::string> words_;
+  Work work_;
   std::vector<std::unique_ptr<MemoryFile>> files_;
   const bool watched_;
   std::thread thread_;

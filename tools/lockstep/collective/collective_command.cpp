@@ -275,7 +275,11 @@ class CollectiveJob {
           print_note("note: not applicable: " + text_of_left_out(each));
       const Report report = report_of(request_, done, given_.classes, given_.style);
       keep([&] {
-        return collective_findings(report, has_figures(),
+        // As with --report, which goes with a table: that of other formats has more columns.
+        const auto page = [request = request_, shared, classes = given_.classes] {
+          return report_of(request, *shared, classes, OutputStyle{});
+        };
+        return collective_findings(page, has_figures(),
                                    {[shared] { return shared; }, nullptr, nullptr});
       });
       show(report);
@@ -308,7 +312,8 @@ class CollectiveJob {
     const AgainstReport& done = *shared;
     const Report report = report_of(done, given_.against);
     keep([&] {
-      return collective_findings(report, has_figures(), {points_of(done.request), nullptr, shared});
+      return collective_findings([report] { return report; }, has_figures(),
+                                 {points_of(done.request), nullptr, shared});
     });
     show(report);
     if (!targets_.empty() || !given_.report.empty()) {
@@ -323,7 +328,8 @@ class CollectiveJob {
     const CrossoverReport& done = *shared;
     const Report report = report_of(request_, done);
     keep([&] {
-      return collective_findings(report, has_figures(), {points_of(request_), shared, nullptr});
+      return collective_findings([report] { return report; }, has_figures(),
+                                 {points_of(request_), shared, nullptr});
     });
     show(report);
     if (!targets_.empty() || !given_.report.empty()) {

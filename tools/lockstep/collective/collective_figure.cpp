@@ -380,12 +380,13 @@ std::function<std::shared_ptr<const CollectiveReport>()> points_of(CollectiveReq
   };
 }
 
-Findings collective_findings(const Report& report, bool drawn, const SharedCollectiveData& of) {
+Findings collective_findings(std::function<Report()> report, bool drawn,
+                             const SharedCollectiveData& of) {
   Findings out;
-  out.page = [report, of, drawn] {
+  out.page = [report = std::move(report), of, drawn] {
     const auto points = of.points();
     const CollectiveFigureData data{points.get(), of.exact.get(), of.against.get()};
-    return collective_page(report, drawn ? &data : nullptr);
+    return collective_page(report(), drawn ? &data : nullptr);
   };
   if (!drawn) return out;
   out.figures = collective_figure_kinds();

@@ -46,8 +46,8 @@ struct SharedCollectiveData {
 [[nodiscard]] std::function<std::shared_ptr<const CollectiveReport>()> points_of(
     CollectiveRequest request);
 
-/// What a host may ask for after the command: the page and, if `drawn`, its figures.
-[[nodiscard]] Findings collective_findings(const Report& report, bool drawn,
+/// What a host may ask for after the command: the page of `report` and, if `drawn`, its figures.
+[[nodiscard]] Findings collective_findings(std::function<Report()> report, bool drawn,
                                            const SharedCollectiveData& of);
 
 }  // namespace lockstep::cli

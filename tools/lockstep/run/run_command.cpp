@@ -176,9 +176,25 @@ void note_missing_counters(const Options& given, const SimulatedTrainingStep& st
       given.run.step.trace));
 }
 
-Findings findings_of(const RunOptions& run, const std::shared_ptr<const TrainingStepResult>& step,
+/// The page of --report. It has suggestions, and the loads of links of a small step over time:
+/// where these are not there, because no page was asked for, the step is simulated again.
+std::string page_of(const RunOptions& run, std::optional<std::int64_t> suggestions,
+                    const TrainingStepResult& step, const std::vector<VariantResult>& variants) {
+  const bool has_loads = run.step.link_series || step.scenario.parallel.ranks() > app::kFewRanks;
+  const auto wanted = static_cast<std::size_t>(suggestions.value_or(kSuggestions));
+  if (has_loads && run.step.suggestions == wanted) return run_page(run, step, variants);
+  TrainingStepRequest request = run.step;
+  request.link_series = true;
+  request.suggestions = wanted;
+  request.trace.clear();
+  request.on_phase = phase_line("report", "--suggest 0 takes less");
+  return run_page(run, run_step(request), variants);
+}
+
+Findings findings_of(const RunOptions& run, std::optional<std::int64_t> suggestions,
+                     const std::shared_ptr<const TrainingStepResult>& step,
                      const std::vector<VariantResult>& variants) {
-  return {[=] { return run_page(run, *step, variants); }, run_figure_kinds(),
+  return {[=] { return page_of(run, suggestions, *step, variants); }, run_figure_kinds(),
           [step](const std::string& kind, const figures::FigureStyle& style) {
             return run_figure(kind, *step, style);
           },
@@ -196,7 +212,7 @@ void run_and_print(Options& given, const StepSource& source,
     const auto variants = given.variants ? run_variants(given.run.step, result.scenario)
                                          : std::vector<VariantResult>{};
     given.run.step.on_phase = {};  // ends its line
-    keep([&] { return findings_of(given.run, simulated, variants); });
+    keep([&] { return findings_of(given.run, given.suggestions, simulated, variants); });
     if (!given.run.append.empty())
       append_rows(given.run.append, report_of_rows(given.run, rows_of_run(result, variants)));
     print(render_run(given.run, result, variants, given.style));
