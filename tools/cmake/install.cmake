@@ -2,7 +2,7 @@
 # find_package(lockstep) then gives lockstep::sim, lockstep::topologies, lockstep::strategies and
 # lockstep::app, the use cases; lockstep_CONFIGS is the folder of the shipped configs.
 # `cpack` packs the same: component `runtime` is the command, `development` the package for C++,
-# `cuda` the CUDA backend; `libraries` is for the tarball alone.
+# `cuda` the CUDA backend, `python` the Python module; `libraries` is for the tarball alone.
 include(CMakePackageConfigHelpers)
 
 foreach(part options warnings config sim topologies strategies app)
