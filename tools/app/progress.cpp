@@ -14,6 +14,8 @@ namespace lockstep::app {
 namespace {
 
 constexpr double kBetweenEstimates = 0.1;  // s
+// Of a part, before its rate is known.
+constexpr double kLeastGained = 0.01;
 
 double seconds_now() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -50,14 +52,21 @@ void ProgressCounter::run(std::size_t i, const std::function<void()>& work) {
 
 void ProgressCounter::begin(std::size_t part, double now) {
   const std::lock_guard lock(mutex_);
-  begun_[part] = now;
+  begun_[part].at = now;
 }
 
 void ProgressCounter::during(std::size_t i, double share, const std::string& name) {
   if (!report_) return;
   const std::lock_guard lock(mutex_);
   const double now = seconds_now();
-  estimate_.during(i, share, now - begun_.at(i));
+  Begun& begun = begun_.at(i);
+  if (!begun.counted_at) {
+    begun.counted_at = now;
+    begun.counted_share = share;
+  }
+  const double gained = share - begun.counted_share;
+  if (gained >= kLeastGained)
+    estimate_.during(i, now - begun.at, (now - *begun.counted_at) * (1 - share) / gained);
   if (now - estimated_at_ < kBetweenEstimates) return;
   progress_.part = fmt::format("{} {:.0f} %", name, 100 * share);
   estimate(now);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,14 @@ class ProgressCounter {
   bool timed_ = false;
   WorkProgress progress_{};
   double estimated_at_ = 0;
-  std::map<std::size_t, double> begun_{};  // parts in work, since when
+  /// A part in work. What it does before its first report, such as a choice among replays, says
+  /// nothing of the rest.
+  struct Begun {
+    double at = 0;
+    std::optional<double> counted_at{};  // its first report
+    double counted_share = 0;            // then
+  };
+  std::map<std::size_t, Begun> begun_{};
   std::mutex mutex_;
 };
 

@@ -38,8 +38,8 @@ void WorkEstimate::took(std::size_t part, double seconds) {
   spent_ += seconds;
 }
 
-void WorkEstimate::during(std::size_t part, double share, double seconds) {
-  unfinished_[part] = {share, seconds};
+void WorkEstimate::during(std::size_t part, double seconds, double left) {
+  unfinished_[part] = {seconds, left};
 }
 
 void WorkEstimate::set_rest(std::size_t first, const std::vector<WorkPart>& parts) {
@@ -54,9 +54,9 @@ double WorkEstimate::share() const {
   double left = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (done_[i]) continue;
-    if (const auto now = unfinished_.find(i); now != unfinished_.end() && now->second.share > 0) {
+    if (const auto now = unfinished_.find(i); now != unfinished_.end()) {
       spent += now->second.seconds;
-      left += now->second.seconds * (1 - now->second.share) / now->second.share;
+      left += now->second.left;
       continue;
     }
     const auto kind = kinds_.find(parts_[i].kind);

@@ -22,8 +22,8 @@ class WorkEstimate {
   explicit WorkEstimate(std::vector<WorkPart> parts) : parts_{std::move(parts)} {}
 
   void took(std::size_t part, double seconds);
-  /// A part has taken `seconds` for so much of it, in [0, 1].
-  void during(std::size_t part, double share, double seconds);
+  /// A part in work has taken `seconds` so far and will take `left` more.
+  void during(std::size_t part, double seconds, double left);
   void set_rest(std::size_t first, const std::vector<WorkPart>& parts);
   [[nodiscard]] std::size_t size() const { return parts_.size(); }
 
@@ -38,8 +38,8 @@ class WorkEstimate {
   };
   using Kind = std::map<double, Times>;  // by scale
   struct Unfinished {
-    double share = 0;
     double seconds = 0;
+    double left = 0;
   };
 
   [[nodiscard]] static double expected(const Kind& kind, double scale);

@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "tools/app/progress.hpp"
@@ -35,7 +37,7 @@ TEST_CASE("a part in work counts by what it has done, before any of its kind has
   WorkEstimate job({{0}, {1}});
   job.took(0, 6);
   // A fifth in 2 s leaves 8 s: 6 + 2 of 16.
-  job.during(1, 0.2, 2);
+  job.during(1, 2, 8);
   CHECK(job.share() == doctest::Approx(0.5));
   job.took(1, 10);
   CHECK(job.share() == 1);
@@ -78,6 +80,28 @@ TEST_CASE("a counter reports every part it does") {
   CHECK(seen[2].total == 3);
   CHECK(seen.back().done == 3);
   CHECK(seen.back().share == 1);
+}
+
+TEST_CASE("what a part does before its first report says nothing of the rest") {
+  // 0.3 s of choosing, then 20 reports. When some twentieths are counted, more than these of the
+  // time is over: the choice has a share of its own, and does not stretch what is left.
+  double counted = 0;
+  std::vector<double> beyond;
+  ProgressCounter progress(
+      [&](const WorkProgress& now) {
+        if (now.share > 0 && now.done == 0) beyond.push_back(now.share - counted);
+      },
+      std::vector<WorkPart>{{0}});
+  progress.run(0, [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});
+    for (int i = 1; i <= 20; ++i) {
+      counted = i / 20.0;
+      progress.during(0, counted, "auto");
+      std::this_thread::sleep_for(std::chrono::milliseconds{15});
+    }
+  });
+  REQUIRE(!beyond.empty());
+  CHECK(beyond.front() > 0.05);
 }
 
 }  // namespace lockstep::app
