@@ -134,5 +134,49 @@ class Algorithms(unittest.TestCase):
             own.ranks = 5
 
 
+class Mistakes(unittest.TestCase):
+    """Of functions, named by rank and step."""
+
+    def test_what_is_no_step(self):
+        def number(rank, ranks):
+            yield lockstep.send(1 - rank, 0), lockstep.receive(1 - rank, 0)
+            yield 3
+
+        with self.assertRaisesRegex(lockstep.RequestError, "^rank 0, step 1: .*, got 3$"):
+            lockstep.schedule(number, "all_reduce", ranks=2)
+        with self.assertRaisesRegex(lockstep.RequestError, "^rank 0: .*yields steps.*, got 3$"):
+            lockstep.schedule(lambda rank, ranks: 3, "all_reduce", ranks=2)
+
+    def test_transfers_without_the_other_end(self):
+        def unheard(rank, ranks):
+            if rank == 1:
+                yield lockstep.send(0, 0)
+                yield lockstep.send(0, 1)
+            else:
+                yield lockstep.receive(1, 0)
+
+        def unsent(rank, ranks):
+            if rank == 1:
+                yield lockstep.receive(0, 0)
+
+        with self.assertRaisesRegex(lockstep.RequestError, "^rank 1, step 1: no receive .*rank 0"):
+            lockstep.schedule(unheard, "all_reduce", ranks=2)
+        with self.assertRaisesRegex(lockstep.RequestError, "^rank 1, step 0: no send .*rank 0"):
+            lockstep.schedule(unsent, "all_reduce", ranks=2)
+
+    def test_exceptions_of_the_function_have_a_note(self):
+        def raises(rank, ranks):
+            yield lockstep.send(1 - rank, 0), lockstep.receive(1 - rank, 0)
+            if rank == 1:
+                raise ValueError("own")
+
+        with self.assertRaisesRegex(ValueError, "^own$") as caught:
+            lockstep.schedule(raises, "all_reduce", ranks=2)
+        if hasattr(caught.exception, "add_note"):  # since Python 3.11
+            self.assertEqual(
+                caught.exception.__notes__, ["in rank 1, step 1 of the schedule"]
+            )
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -97,6 +97,19 @@ class Errors(unittest.TestCase):
         with self.assertRaises(TypeError):
             lockstep.run("pipeline-1f1b", "queue")
 
+    def test_misspelled_keywords_have_what_was_meant(self):
+        for call, meant in (
+            (lambda: lockstep.run("pipeline-1f1b", netwrok="fluid"), "network"),
+            (lambda: lockstep.collective("all_reduce", sizes="1M"), "size"),
+        ):
+            with self.assertRaisesRegex(TypeError, f"did you mean '{meant}'[?]"):
+                call()
+
+    def test_values_that_json_does_not_have(self):
+        for value in ({1}, float("nan"), object()):
+            with self.assertRaisesRegex(lockstep.RequestError, "expected a value of JSON"):
+                lockstep.run("pipeline-1f1b", set={"parallel.micro_batch": value})
+
     def test_values_are_named_by_their_keyword(self):
         cases = (
             (lambda: lockstep.run("pipeline-1f1b", network="fuid"), "network", "alpha-beta"),

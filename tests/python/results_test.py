@@ -62,6 +62,26 @@ class Results(unittest.TestCase):
         self.assertGreater(self.step.step_time_s, 0)
         self.assertIsInstance(self.step.rows, tuple)
 
+    def test_equal_records_are_one_in_a_set(self):
+        again = lockstep.run("pipeline-1f1b")
+        self.assertEqual(len({self.step.memory, again.memory}), 1)
+        self.assertEqual(hash(self.step.rows), hash(again.rows))
+
+    def test_numbers_and_arrays_of_numpy_are_values(self):
+        of = {"cluster": "star", "algorithm": "ring"}
+        self.assertEqual(
+            lockstep.collective("all_reduce", ranks=numpy.int64(4), size=numpy.array([8, 16]), **of),
+            lockstep.collective("all_reduce", ranks=4, size=[8, 16], **of),
+        )
+        self.assertEqual(
+            lockstep.run("pipeline-1f1b", set={"parallel.micro_batch": numpy.int64(2)}),
+            lockstep.run("pipeline-1f1b", set={"parallel.micro_batch": 2}),
+        )
+        self.assertEqual(
+            lockstep.sweep("pipeline-1f1b", vary={"micro_batch": numpy.array([1, 2])}),
+            lockstep.sweep("pipeline-1f1b", vary={"micro_batch": [1, 2]}),
+        )
+
     def test_unknown_names_are_named(self):
         with self.assertRaisesRegex(AttributeError, "no 'tpp'; there are: .*tp"):
             self.step.rows[0].tpp

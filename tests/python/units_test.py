@@ -46,6 +46,18 @@ class Units(unittest.TestCase):
         with self.assertRaisesRegex(lockstep.RequestError, "both"):
             units.with_units({"latency": "1 us", "latency_us": 2})
 
+    def test_mistakes_have_what_was_meant(self):
+        for call, said in (
+            (lambda: lockstep.units.parse("400 Gbps"), 'did you mean "400 Gb/s"?'),
+            (lambda: lockstep.units.parse("50 GBps"), 'did you mean "50 GB/s"?'),
+            (lambda: lockstep.units.parse(400), "got 400"),
+            (lambda: lockstep.units.dimension(400), "got 400"),
+            (lambda: lockstep.units.quantity(latency_us=float("nan")), "latency_us: .*finite"),
+            (lambda: lockstep.units.quantity(latency_us=float("inf")), "latency_us: .*finite"),
+        ):
+            with self.assertRaisesRegex(lockstep.RequestError, said.replace("?", "[?]")):
+                call()
+
 
 if __name__ == "__main__":
     unittest.main()

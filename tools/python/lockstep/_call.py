@@ -20,10 +20,10 @@ from typing import (
     TypeVar,
 )
 
-from lockstep import _native
+from lockstep import _native, units
 from lockstep._errors import ConfigError, NegativeResult, RequestError
 from lockstep._results import Call, Result
-from lockstep.inputs import Memory, word_of
+from lockstep.inputs import Memory, plain, plain_number, word_of
 
 OnProgress = Callable[[_native.Progress], object]
 
@@ -50,7 +50,12 @@ def _text(keyword: str, value: object) -> str:
 
 def _setting(value: object) -> str:
     """The right side of KEY=VALUE: JSON, texts without quotes."""
-    return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(units.with_units(plain(value)), allow_nan=False)
+    except (TypeError, ValueError):
+        raise RequestError(f"expected a value of JSON, got {value!r}") from None
 
 
 def _items(keyword: str, value: object) -> List[object]:
@@ -58,7 +63,7 @@ def _items(keyword: str, value: object) -> List[object]:
         value, "__iter__"
     ):
         return [value]
-    return list(value)
+    return list(plain_number(value))
 
 
 def _assignments(keyword: str, value: object) -> List[str]:
@@ -72,9 +77,10 @@ def _varied(value: object) -> object:
     """Lists of values as texts: {"pp": [1, 2]} is {"pp": "1,2"}."""
     if not isinstance(value, Mapping):
         return value
+    values = {key: plain_number(of) for key, of in value.items()}
     return {
         key: ",".join(map(_setting, of)) if isinstance(of, (list, tuple, range)) else of
-        for key, of in value.items()
+        for key, of in values.items()
     }
 
 
@@ -109,6 +115,8 @@ def _joined(value: object, keyword: str, by: str) -> str:
 
 def _value_words(keyword: str, option: str, kind: str, value: object, memory: Memory) -> List[str]:
     """The words of one keyword."""
+    if not isinstance(value, (str, int, float)):
+        value = plain_number(value)
 
     def named(texts: Sequence[str]) -> List[str]:
         # One word, so that a text that begins with a dash is no option.
@@ -267,14 +275,14 @@ def command(
         def call(*args: Any, **given: Any) -> Any:
             if args:
                 if len(args) > len(positional):
-                    return function(*args, **given)  # raises
+                    return _refuse(function, args, given)
                 for keyword, value in zip(positional, args):
                     if keyword in given:
-                        return function(*args, **given)  # raises
+                        return _refuse(function, args, given)
                     given[keyword] = value
             for keyword in required:
                 if keyword not in given:
-                    return function(**given)  # raises
+                    return _refuse(function, (), given)
             progress = given.pop("progress", None)
             memory = Memory()
             words = head.copy()
@@ -288,7 +296,7 @@ def command(
             for keyword, value in given.items():
                 word = named.get(keyword)
                 if word is None:
-                    return function(**dict.fromkeys(required), **given)  # raises
+                    return _refuse(function, (), {**dict.fromkeys(required), **given})
                 if type(value) is str and word.is_text:
                     words.append(word.begin + value)
                 elif type(value) is int and word.is_integer:
@@ -303,6 +311,20 @@ def command(
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _refuse(function: Callable[..., Any], args: Sequence[Any], given: Dict[str, Any]) -> Any:
+    """The TypeError of a call that the signature does not allow, with the keyword that was meant."""
+    try:
+        return function(*args, **given)
+    except TypeError as error:
+        from difflib import get_close_matches
+
+        names = [name for name in function.__annotations__ if name != "return"]
+        unknown = [keyword for keyword in given if keyword not in names]
+        meant = get_close_matches(unknown[0], names, 1) if unknown else []
+        hint = f"; did you mean {meant[0]!r}?" if meant else ""
+        raise TypeError(f"{error}{hint}") from None
 
 
 def execute_text(command: str, options: Options, given: Mapping[str, Any]) -> str:

@@ -94,6 +94,9 @@ class Record(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __hash__(self) -> int:
+        return hash(frozenset(self.items()))
+
     def __dir__(self) -> List[str]:
         return [*super().__dir__(), *self._values]
 

@@ -14,7 +14,18 @@ True
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Tuple,
+    Union,
+)
 
 from lockstep import _native, commands
 from lockstep._errors import RequestError
@@ -168,9 +179,14 @@ class _Checked:
         self.receives: Dict[Tuple[int, int, int], List[Tuple[int, int]]] = {}
 
     def step(self, rank: int, index: int, yielded: Step) -> List[Action]:
-        actions = [yielded] if isinstance(yielded, (Send, Receive, Copy)) else list(yielded)
+        place = f"rank {rank}, step {index}: "
+        if isinstance(yielded, (Send, Receive, Copy)):
+            actions: List[Action] = [yielded]
+        elif isinstance(yielded, Iterable):
+            actions = list(yielded)
+        else:
+            raise RequestError(f"{place}expected send(), receive() or Copy(), got {yielded!r}")
         for action in actions:
-            place = f"rank {rank}, step {index}: "
             if not isinstance(action, (Send, Receive, Copy)):
                 raise RequestError(f"{place}expected send(), receive() or Copy(), got {action!r}")
             self._check(rank, index, action, place)
@@ -216,10 +232,15 @@ class _Checked:
                         f"{ends}: {count} blocks are sent in step {step}, {wanted} are received "
                         f"in step {there}"
                     )
-            if len(sends) != len(receives):
+            if len(sends) > len(receives):
                 raise RequestError(
-                    f"{ends}: {len(sends)} sends, {len(receives)} receives; each send needs one "
-                    "receive"
+                    f"rank {source}, step {sends[len(receives)][0]}: no receive for this send to "
+                    f"rank {to}; {ends}: {len(sends)} sends, {len(receives)} receives"
+                )
+            if len(sends) < len(receives):
+                raise RequestError(
+                    f"rank {to}, step {receives[len(sends)][0]}: no send for this receive from "
+                    f"rank {source}; {ends}: {len(sends)} sends, {len(receives)} receives"
                 )
 
 
@@ -250,18 +271,41 @@ def schedule(
         raise RequestError(f"result: expected data or output, got {result!r}", "result")
     checked = _Checked(ranks, count)
     steps: List[List[List[Tuple[Any, ...]]]] = []
+    title: str = name or str(getattr(function, "__name__", "own"))
     for rank in range(ranks):
         made = [
             checked.step(rank, index, yielded)
-            for index, yielded in enumerate(function(rank, ranks, **parameters))
+            for index, yielded in enumerate(_yielded(function, rank, ranks, parameters))
         ]
         steps.append([[_plain(action) for action in actions] for actions in made])
     checked.match()
-    title: str = name or str(getattr(function, "__name__", "own"))
     xml = _native.write_msccl(
         collective, count, checked.scratch, result, root, slots, title, steps
     )
     return Schedule(xml, name=title, collective=collective, ranks=ranks)
+
+
+def _yielded(
+    function: Algorithm, rank: int, ranks: int, parameters: Dict[str, Any]
+) -> Iterator[Step]:
+    """What the function yields. Its own exceptions get a note of rank and step."""
+    index = 0
+    try:
+        steps = function(rank, ranks, **parameters)
+        if not isinstance(steps, Iterable):
+            raise RequestError(
+                f"rank {rank}: expected a function that yields steps, or a list of them, got "
+                f"{steps!r}"
+            )
+        for yielded in steps:
+            yield yielded
+            index += 1
+    except RequestError:
+        raise
+    except Exception as error:
+        if hasattr(error, "add_note"):  # since Python 3.11
+            error.add_note(f"in rank {rank}, step {index} of the schedule")
+        raise
 
 
 def _plain(action: Action) -> Tuple[Any, ...]:

@@ -67,7 +67,7 @@ class Document:
 
     def to_dict(self) -> Dict[str, Any]:
         """Keys and values as in a file, quantities as texts with units."""
-        out = units.with_units(_plain(self._values))
+        out = units.with_units(plain(self._values))
         assert isinstance(out, dict)
         return out
 
@@ -188,15 +188,20 @@ ModelLike = Union[str, "os.PathLike[str]", Mapping[str, Any], Model]
 CampaignLike = Union[str, "os.PathLike[str]", Mapping[str, Any], Campaign]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Without the classes of this module."""
     if isinstance(value, Document):
-        return _plain(value._values)
+        return plain(value._values)
     if isinstance(value, Mapping):
-        return {key: _plain(of) for key, of in value.items()}
+        return {key: plain(of) for key, of in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return value
+        return [plain(each) for each in value]
+    return plain_number(value)
+
+
+def plain_number(value: Any) -> Any:
+    """A number or an array of numpy as numbers and lists of Python."""
+    return value.tolist() if hasattr(value, "dtype") and hasattr(value, "tolist") else value
 
 
 def _linked(values: Mapping[str, Any], memory: Memory) -> Dict[str, Any]:
@@ -216,7 +221,7 @@ def _linked(values: Mapping[str, Any], memory: Memory) -> Dict[str, Any]:
         elif isinstance(of, Mapping):
             out[key] = _linked(of, memory)
         else:
-            out[key] = _plain(of)
+            out[key] = plain(of)
     return out
 
 

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, Mapping, Tuple, Union
 
 from lockstep import _native
@@ -61,7 +62,22 @@ def quantity(**named: Union[int, float]) -> str:
         )
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise RequestError(f"{name}: expected a number, got {number!r}", name)
+    if not isfinite(number):
+        raise RequestError(f"{name}: expected a finite number, got {number!r}", name)
     return _text(number, unit)
+
+
+def _refused(text: object) -> RequestError:
+    """With what was meant: "400 Gbps" is "400 Gb/s"."""
+    import re
+
+    written = f'"{text}"' if isinstance(text, str) else repr(text)
+    meant = re.sub(r"([bB])ps$", r"\1/s", text) if isinstance(text, str) else ""
+    is_close = meant != text and meant and _native.parse_quantity(meant) is not None
+    return RequestError(
+        'expected a quantity such as "400 Gb/s", "2 us", "64 MiB" or "989 TFLOP/s", '
+        f"got {written}" + (f'; did you mean "{meant}"?' if is_close else "")
+    )
 
 
 def parse(text: str = "", **named: Union[int, float]) -> Union[int, float]:
@@ -80,12 +96,9 @@ def parse(text: str = "", **named: Union[int, float]) -> Union[int, float]:
         if text:
             raise RequestError("expected a text or a named number, got both")
         text = quantity(**named)
-    found = _native.parse_quantity(text)
+    found = _native.parse_quantity(text) if isinstance(text, str) else None
     if found is None:
-        raise RequestError(
-            'expected a quantity such as "400 Gb/s", "2 us", "64 MiB" or "989 TFLOP/s", '
-            f'got "{text}"'
-        )
+        raise _refused(text)
     return found[1]
 
 
@@ -95,9 +108,9 @@ def dimension(text: str) -> str:
     >>> dimension("400 Gb/s")
     'rate'
     """
-    found = _native.parse_quantity(text)
+    found = _native.parse_quantity(text) if isinstance(text, str) else None
     if found is None:
-        raise RequestError(f'"{text}" is no quantity')
+        raise _refused(text)
     return found[0]
 
 
@@ -112,7 +125,7 @@ def with_units(value: Any) -> Any:
         for key, of in value.items():
             name, unit = _split(key) if isinstance(key, str) else (key, "")
             is_number = isinstance(of, (int, float)) and not isinstance(of, bool)
-            if unit and is_number:
+            if unit and is_number and isfinite(of):
                 if name in value or name in out:
                     raise RequestError(f"{key} and {name} are both given", key)
                 out[name] = _text(of, unit)
