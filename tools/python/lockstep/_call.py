@@ -314,7 +314,7 @@ def command(
 
 
 def _refuse(function: Callable[..., Any], args: Sequence[Any], given: Dict[str, Any]) -> Any:
-    """The TypeError of a call that the signature does not allow, with the keyword that was meant."""
+    """The TypeError of a call that its signature refuses, with the keyword that was meant."""
     try:
         return function(*args, **given)
     except TypeError as error:
