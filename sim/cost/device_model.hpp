@@ -13,8 +13,6 @@
 namespace lockstep {
 
 inline constexpr std::size_t kDtypes = static_cast<std::size_t>(Dtype::uint8) + 1;
-inline constexpr std::size_t kOperationKinds =
-    static_cast<std::size_t>(OperationKind::host_copy) + 1;
 
 /// A fraction of a peak, 0 < share <= 1.
 using Share = double;

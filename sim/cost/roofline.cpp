@@ -54,7 +54,7 @@ double cast_kernels(const Kernel& kernel, const DeviceModel& model) {
 
 /// A cast that is nothing but that of operands.
 bool casts_weights(const Kernel& kernel) {
-  return kernel.kind == Kind::cast && kernel.casts > 0;
+  return row_of(kernel.kind).work == WorkRule::cast && kernel.casts > 0;
 }
 
 /// Kernels launched in addition to an operation's own.
@@ -94,20 +94,14 @@ double Roofline::issuing(const Kernel& kernel) const {
 }
 
 double Roofline::seconds(const Kernel& kernel) const {
-  switch (kernel.kind) {
-    case Kind::matmul:
+  switch (row_of(kernel.kind).work) {
+    case WorkRule::gemm:
       return gemm(kernel);
-    case Kind::attention:
-    case Kind::attention_backward:
+    case WorkRule::attention:
       return attention(kernel);
-    case Kind::attention_scores:
-    case Kind::attention_scores_backward:
-    case Kind::attention_context:
-    case Kind::attention_context_backward:
+    case WorkRule::unfused_attention:
       return unfused_attention(kernel);
-    case Kind::convolution:
-    case Kind::convolution_input_grad:
-    case Kind::convolution_weight_grad:
+    case WorkRule::convolution:
       return convolution(kernel);
     default:
       return moving(kernel);

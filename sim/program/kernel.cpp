@@ -8,14 +8,12 @@ namespace lockstep {
 
 namespace {
 
-using Kind = OperationKind;
-using Class = OperationClass;
-
 /// Of GEMMs, as stated; of others what they work on.
 Dtype math_of(const Program& program, const Operation& operation) {
   if (operation.math) return *operation.math;
-  const auto& of = operation.kind == Kind::embedding || operation.reads.empty() ? operation.writes
-                                                                                : operation.reads;
+  const bool by_result =
+      row_of(operation.kind).work == WorkRule::embedding || operation.reads.empty();
+  const auto& of = by_result ? operation.writes : operation.reads;
   return of.empty() ? Dtype::fp32 : tensor_of(program, of.front()).dtype;
 }
 
@@ -25,17 +23,17 @@ Kernel kernel_of(const Program& program, const Routine& routine, std::size_t ope
   const Operation& of = routine.operations.at(operation);
   Kernel kernel;
   kernel.kind = of.kind;
-  kernel.of = class_of(of.kind);
+  const OperationKindRow& row = row_of(of.kind);
+  kernel.of = row.of;
   kernel.math = math_of(program, of);
   kernel.backward = of.purpose == Purpose::backward;
-  if (kernel.of == Class::communication || kernel.of == Class::copy) {
-    return kernel;
-  }
+  if (row.work == WorkRule::none) return kernel;
   kernel.moved_bytes = bytes_moved(program, of);
-  if (of.kind == Kind::matmul) set_matmul(kernel, program, routine, of);
-  if (of.kind == Kind::cast) set_cast(kernel, program, of);
-  if (kernel.of == Class::attention) set_attention(kernel, program, of);
-  if (kernel.of == Class::convolution) set_convolution(kernel, program, of);
+  if (row.work == WorkRule::gemm) set_matmul(kernel, program, routine, of);
+  if (row.work == WorkRule::cast) set_cast(kernel, program, of);
+  if (row.work == WorkRule::attention) set_attention(kernel, program, of);
+  if (row.work == WorkRule::unfused_attention) set_unfused_attention(kernel, program, of);
+  if (row.work == WorkRule::convolution) set_convolution(kernel, program, of);
   return kernel;
 }
 

@@ -8,8 +8,6 @@ namespace lockstep {
 
 namespace {
 
-using Kind = OperationKind;
-
 /// Rounded up, but for what multiplying left behind the point.
 std::int64_t whole(double length) {
   return static_cast<std::int64_t>(std::ceil(length - 1e-6));
@@ -31,11 +29,10 @@ double head_value_size(const Program& program, const Tensor& value) {
                       has_dim(value, Dim::value_size) ? Dim::value_size : Dim::head_size);
 }
 
-/// [q, k, v, ...] of fused attention.
 AttentionShape fused_shape(const Program& program, const Operation& operation) {
-  const Tensor& q = tensor_of(program, operation.reads.at(0));
-  const Tensor& k = tensor_of(program, operation.reads.at(1));
-  const Tensor& v = tensor_of(program, operation.reads.at(2));
+  const Tensor& q = tensor_of(program, read_of(operation, Operand::q));
+  const Tensor& k = tensor_of(program, read_of(operation, Operand::k));
+  const Tensor& v = tensor_of(program, read_of(operation, Operand::v));
   AttentionShape out;
   out.batches = local_length(program, q, Dim::batch) * local_length(program, q, Dim::heads);
   out.queries = local_length(program, q, Dim::sequence);
@@ -57,6 +54,13 @@ AttentionShape unfused_shape(const Program& program, const Tensor& scores, const
   out.key_size = head_value_size(program, operand);
   out.value_size = out.key_size;
   return out;
+}
+
+/// What has the shape of the scores.
+const Ref& scores_of(const Operation& operation) {
+  if (writes(operation, Operand::scores)) return write_of(operation, Operand::scores);
+  const bool of_values = reads(operation, Operand::v);
+  return read_of(operation, of_values ? Operand::probabilities : gradient_of(Operand::scores));
 }
 
 /// Leaves of the keys those that the mask lets through, on the rank that has most of them. Of a
@@ -97,31 +101,10 @@ void set_shape(Kernel& kernel, const AttentionShape& shape, double flops) {
   kernel.flops = flops;
 }
 
-/// Forward q k^T and p v. Backward both again for each operand, and q k^T again: 5 GEMMs where
-/// forward has 2 (Dao et al. 2022, arXiv 2205.14135, algorithm 4).
-void set_fused_attention(Kernel& kernel, const Program& program, const Operation& operation) {
-  AttentionShape shape = fused_shape(program, operation);
-  mask(kernel, operation, shape);
-  const double pairs = pairs_of(kernel, shape);
-  const double by_key = 2 * pairs * shape.key_size;
-  const double by_value = 2 * pairs * shape.value_size;
-  const bool backward = operation.kind == Kind::attention_backward;
-  set_shape(kernel, shape, backward ? 3 * by_key + 2 * by_value : by_key + by_value);
-}
-
-/// One GEMM over all scores, two backward; a mask saves nothing here.
-void set_unfused_attention(Kernel& kernel, const Program& program, const Tensor& scores,
-                           const Tensor& operand, int gemms) {
-  const AttentionShape shape = unfused_shape(program, scores, operand);
-  const double one = 2 * shape.batches * shape.queries * shape.keys * shape.key_size;
-  set_shape(kernel, shape, one * gemms);
-}
-
 }  // namespace
 
 double mean_over_busiest(const Program& program, const Operation& operation) {
-  const bool fused =
-      operation.kind == Kind::attention || operation.kind == Kind::attention_backward;
+  const bool fused = row_of(operation.kind).work == WorkRule::attention;
   if (!fused || !operation.causal) return 1;
   const AttentionShape shape = fused_shape(program, operation);
   if (shape.zigzag) return 1;
@@ -133,26 +116,27 @@ double mean_over_busiest(const Program& program, const Operation& operation) {
   return shape.keys / 2 / (shape.keys - shape.queries / 2);
 }
 
+/// Forward q k^T and p v. Backward both again for each operand, and q k^T again: 5 GEMMs where
+/// forward has 2 (Dao et al. 2022, arXiv 2205.14135, algorithm 4).
 void set_attention(Kernel& kernel, const Program& program, const Operation& operation) {
-  const auto read = [&](std::size_t i) -> const Tensor& {
-    return tensor_of(program, operation.reads.at(i));
-  };
-  switch (operation.kind) {
-    case Kind::attention:
-    case Kind::attention_backward:
-      return set_fused_attention(kernel, program, operation);
-    case Kind::attention_scores:
-      return set_unfused_attention(kernel, program, tensor_of(program, operation.writes.at(0)),
-                                   read(0), 1);
-    case Kind::attention_scores_backward:
-      return set_unfused_attention(kernel, program, read(2), read(0), 2);
-    case Kind::attention_context:
-      return set_unfused_attention(kernel, program, read(0), read(1), 1);
-    case Kind::attention_context_backward:
-      return set_unfused_attention(kernel, program, read(0), read(1), 2);
-    default:
-      return;  // softmax: memory alone
-  }
+  AttentionShape shape = fused_shape(program, operation);
+  mask(kernel, operation, shape);
+  const double pairs = pairs_of(kernel, shape);
+  const double by_key = 2 * pairs * shape.key_size;
+  const double by_value = 2 * pairs * shape.value_size;
+  const bool backward = writes(operation, gradient_of(Operand::q));
+  set_shape(kernel, shape, backward ? 3 * by_key + 2 * by_value : by_key + by_value);
+}
+
+/// One GEMM over all scores, two backward; a mask saves nothing here.
+void set_unfused_attention(Kernel& kernel, const Program& program, const Operation& operation) {
+  const Tensor& scores = tensor_of(program, scores_of(operation));
+  const Operand operand = reads(operation, Operand::v) ? Operand::v : Operand::q;
+  const bool backward = writes(operation, gradient_of(operand));
+  const AttentionShape shape =
+      unfused_shape(program, scores, tensor_of(program, read_of(operation, operand)));
+  const double one = 2 * shape.batches * shape.queries * shape.keys * shape.key_size;
+  set_shape(kernel, shape, one * (backward ? 2 : 1));
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #include "sim/program/kernel_gemm.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <utility>
@@ -11,8 +12,6 @@
 namespace lockstep {
 
 namespace {
-
-using Kind = OperationKind;
 
 /// The dimensions of a GEMM, each the GEMM of the rank's lengths.
 struct Gemm {
@@ -41,9 +40,9 @@ bool transposed(const Tensor& a, const Tensor& b, const Tensor& y) {
 }
 
 Gemm gemm_of(const Program& program, const Operation& operation) {
-  const Tensor* a = &tensor_of(program, operation.reads.at(0));
-  const Tensor* b = &tensor_of(program, operation.reads.at(1));
-  const Tensor& y = tensor_of(program, operation.writes.at(0));
+  const Tensor* a = &tensor_of(program, read_of(operation, Operand::a));
+  const Tensor* b = &tensor_of(program, read_of(operation, Operand::b));
+  const Tensor& y = tensor_of(program, write_of(operation, Operand::y));
   if (transposed(*a, *b, y)) std::swap(a, b);
   Gemm out;
   const auto multiply = [&program](double& by, const Tensor& tensor, Dim dim) {
@@ -73,13 +72,17 @@ Gemm together(const Program& program, std::span<const Operation* const> group) {
   for (const Operation* operation : group) {
     const Gemm one = gemm_of(program, *operation);
     flops += one.flops();
-    same_result = same_result && operation->writes.at(0) == group.front()->writes.at(0);
+    same_result =
+        same_result && write_of(*operation, Operand::y) == write_of(*group.front(), Operand::y);
     same_rows = same_rows && one.m == all.m;
   }
   double& grows = same_result ? all.k : same_rows ? all.n : all.m;
   grows *= flops / all.flops();
   return all;
 }
+
+/// What a GEMM multiplies.
+constexpr std::array kFactors{Operand::a, Operand::b};
 
 /// The GEMMs that run as one kernel with this one, itself included.
 std::vector<const Operation*> group_of(const Routine& routine, const Operation& operation) {
@@ -107,7 +110,7 @@ std::vector<Ref> read_before(const Routine& routine, const Operation& operation)
   for (const Operation& other : routine.operations) {
     if (&other == &operation) break;
     if (other.kind != operation.kind || other.fused != operation.fused) continue;
-    out.insert(out.end(), other.reads.begin(), other.reads.begin() + 2);
+    for (const Operand operand : kFactors) out.push_back(read_of(other, operand));
   }
   return out;
 }
@@ -120,10 +123,10 @@ double elements_of(const Program& program, const Ref& ref) {
 void set_casts(Kernel& kernel, const Program& program, const Routine& routine,
                std::span<const Operation* const> group) {
   std::vector<Ref> seen = read_before(routine, *group.front());
-  for (const std::size_t place : {0U, 1U}) {
+  for (std::size_t place = 0; place < kFactors.size(); ++place) {
     bool any = false;
     for (const Operation* operation : group) {
-      const Ref& operand = operation->reads.at(place);
+      const Ref& operand = read_of(*operation, kFactors[place]);
       if (operation->at_hand[place] || seen_before(seen, operand)) continue;
       seen.push_back(operand);
       kernel.numbers_to_cast += elements_of(program, operand);
@@ -154,7 +157,7 @@ void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
   }
   set_gemm(kernel, together(program, group));
   set_casts(kernel, program, routine, group);
-  kernel.bias = operation.reads.size() > 2;
+  kernel.bias = reads(operation, Operand::bias);
   KernelTraffic traffic{program};
   for (const Operation* one : group) {
     traffic.add(*one);
@@ -173,18 +176,19 @@ void set_cast(Kernel& kernel, const Program& program, const Operation& operation
 }
 
 void set_convolution(Kernel& kernel, const Program& program, const Operation& operation) {
-  const bool forward = operation.kind == Kind::convolution;
-  const bool of_weight = operation.kind == Kind::convolution_weight_grad;
-  const Tensor& out =
-      tensor_of(program, forward ? operation.writes.at(0) : operation.reads.at(of_weight ? 1 : 0));
+  const bool forward = writes(operation, Operand::y);
+  const bool of_weight = writes(operation, gradient_of(Operand::weight));
+  const Tensor& out = tensor_of(program, forward ? write_of(operation, Operand::y)
+                                                 : read_of(operation, gradient_of(Operand::y)));
   const Tensor& weight =
-      tensor_of(program, of_weight ? operation.writes.at(0) : operation.reads.at(1));
+      tensor_of(program, of_weight ? write_of(operation, gradient_of(Operand::weight))
+                                   : read_of(operation, Operand::weight));
   const double channels = local_length(program, weight, Dim::channels);
   const double window = local_length(program, weight, Dim::window);
   const double pixels = static_cast<double>(unflattened_elements(program.mesh, out)) /
                         local_length(program, out, Dim::channels);
   Gemm gemm{1, pixels, channels, window, false};
-  if (operation.kind == Kind::convolution_input_grad) gemm = {1, pixels, window, channels, false};
+  if (writes(operation, gradient_of(Operand::x))) gemm = {1, pixels, window, channels, false};
   if (of_weight) gemm = {1, channels, window, pixels, false};
   set_gemm(kernel, gemm);
 }

@@ -23,17 +23,16 @@ bool adds_to(const Operation& operation, const Tensor& written) {
 }
 
 double embedding_bytes(const Program& program, const Operation& operation) {
-  const Tensor& tokens = tensor_of(program, operation.reads.at(0));
-  const Tensor& rows = tensor_of(program, operation.writes.at(0));
+  const Tensor& tokens = tensor_of(program, read_of(operation, Operand::tokens));
+  const Tensor& rows = tensor_of(program, write_of(operation, Operand::y));
   return bytes_of(program, tokens) + 2 * bytes_of(program, rows);
 }
 
-/// [tokens, g_y] -> [g_table]: rows are read, added to and written; a new gradient is first all
-/// zeros.
+/// Rows are read, added to and written; a new gradient is first all zeros.
 double embedding_backward_bytes(const Program& program, const Operation& operation) {
-  const Tensor& tokens = tensor_of(program, operation.reads.at(0));
-  const Tensor& gradient = tensor_of(program, operation.reads.at(1));
-  const Tensor& table = tensor_of(program, operation.writes.at(0));
+  const Tensor& tokens = tensor_of(program, read_of(operation, Operand::tokens));
+  const Tensor& gradient = tensor_of(program, read_of(operation, gradient_of(Operand::y)));
+  const Tensor& table = tensor_of(program, write_of(operation, gradient_of(Operand::table)));
   const double whole = bytes_of(program, table);
   const double rows = static_cast<double>(local_elements(program.mesh, gradient)) *
                       static_cast<double>(bytes_per_element(table.dtype));
@@ -73,10 +72,9 @@ double gradient_bytes_of(const Program& program, const Operation& operation) {
 }
 
 double bytes_moved(const Program& program, const Operation& operation) {
-  if (operation.kind == Kind::embedding) return embedding_bytes(program, operation);
-  if (operation.kind == Kind::embedding_backward) {
-    return embedding_backward_bytes(program, operation);
-  }
+  const WorkRule work = row_of(operation.kind).work;
+  if (work == WorkRule::embedding) return embedding_bytes(program, operation);
+  if (work == WorkRule::embedding_gradient) return embedding_backward_bytes(program, operation);
   KernelTraffic traffic{program};
   traffic.add(operation);
   return traffic.bytes();

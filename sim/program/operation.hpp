@@ -9,98 +9,13 @@
 #include <vector>
 
 #include "sim/base/traffic_weight.hpp"
+#include "sim/program/operation_kinds.hpp"
 #include "sim/program/tensor.hpp"
 #include "sim/program/visible_keys.hpp"
 #include "sim/schedule/contract.hpp"
 
 /// Operations of ranks: computation on local tensors, and communication.
 namespace lockstep {
-
-/// In brackets: reads -> writes, in this order. `g_x` is the gradient of x.
-enum class OperationKind : std::uint8_t {
-  // Sum over the dimensions that both have and the result has not; a forward GEMM, the gradient
-  // of an input and of a weight are all of this kind.
-  matmul,         // [a, b, (bias)] -> [y]; accumulate: y += a b
-  bias_gradient,  // [g_y] -> [g_bias]: sum over all dimensions that g_bias lacks
-  // Fused: scores are not stored. Sinks: a learned logit per head.
-  attention,           // [q, k, v, (o, statistics) or (sinks)] -> [o, statistics]
-  attention_backward,  // [q, k, v, o, statistics, g_o, (sinks)] -> [g_q, g_k, g_v, (g_sinks)]
-  attention_scores,    // [q, k] -> [scores]: q k^T / sqrt(head_size)
-  attention_scores_backward,   // [q, k, g_scores] -> [g_q, g_k]
-  softmax,                     // [scores] -> [probabilities], over `keys`, masked when causal
-  softmax_backward,            // [probabilities, g_probabilities] -> [g_scores]
-  attention_context,           // [probabilities, v] -> [o]
-  attention_context_backward,  // [probabilities, v, g_o] -> [g_probabilities, g_v]
-  normalization,               // [x, gain, (bias)] -> [y, statistics]
-  normalization_backward,      // [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)]
-  activation,                  // [x, (gate)] -> [y]; swiglu: y = silu(gate) * x, geglu: gelu
-  activation_backward,         // [x, (gate), g_y] -> [g_x, (g_gate)]
-  // Rotary positions. `shared`: one key for all heads (MLA), which is rotated instead of x and
-  // appended to every head's key.
-  rotary,            // [x, (shared)] -> [y]
-  rotary_backward,   // [g_y] -> [g_x, (g_shared)]
-  dropout,           // [x] -> [y, mask]
-  dropout_backward,  // [g_y, mask] -> [g_x]
-  add,               // [a, b] -> [y]
-  // Rows of a table by index; the table's first dimension is vocabulary or positions.
-  embedding,           // [tokens, table] -> [y]
-  embedding_backward,  // [tokens, g_y] -> [g_table]
-  // Cross-entropy over a vocabulary that may be sharded: maximum, then sum and the label's logit.
-  loss_maximum,   // [logits] -> [maximum]
-  loss_sum,       // [logits, labels, maximum] -> [sum, target]: sum of exp(logit - maximum)
-  loss,           // [maximum, sum, target] -> [loss]: times `factor`, the mean over all tokens
-  loss_backward,  // [logits, labels, maximum, sum, (zeros)] -> [g_logits]: times `factor`
-  // Mixture of experts.
-  router,             // [logits] -> [weights, experts]: softmax and the top k
-  router_backward,    // [logits, weights, experts, g_weights] -> [g_logits]
-  dispatch,           // [x, experts] -> [slots]: tokens to the slots of their experts
-  dispatch_backward,  // [g_slots, experts] -> [g_x]
-  combine,            // [slots, weights, experts] -> [y]
-  combine_backward,   // [slots, weights, experts, g_y] -> [g_slots, g_weights]
-  // Convolutional nets.
-  convolution,              // [x, weight] -> [y]
-  convolution_input_grad,   // [g_y, weight] -> [g_x]
-  convolution_weight_grad,  // [x, g_y] -> [g_weight]
-  batch_norm,               // [x, gain, bias] -> [y, statistics]
-  batch_norm_backward,      // [x, gain, statistics, g_y] -> [g_x, g_gain, g_bias]
-  pool,                     // [x] -> [y]: maximum over a window; mean of everything if window is 0
-  pool_backward,            // [x, y, g_y] -> [g_x]
-  temporal_shift,  // [x] -> [y]: shifts part of the channels by one frame, part by minus one
-  temporal_shift_backward,  // [g_y] -> [g_x]
-  // For all models.
-  fill,   // [] -> [x]: zeros
-  scale,  // [x] -> [y]: times `factor`
-  /// [x] -> [y] of another dtype. [weights ..., (x)] -> [], `math` fp8: casts weights to fp8
-  /// operands of GEMMs, which are no tensors of the program, once x is available.
-  cast,
-  slice,       // [x] -> [y]: the rank's shard of a less sharded tensor; takes no time
-  update,      // [gradient, weights and states ...] -> [weights and states ...]
-  collective,  // [parts ...] -> [results ...], one message; see Communication
-  send,        // [x] -> []
-  receive,     // [] -> [x]
-  host_copy,   // [x] -> [y]: between device and host
-};
-[[nodiscard]] std::string_view to_string(OperationKind kind);
-
-/// Class of an operation's time, and of efficiencies in device files.
-enum class OperationClass : std::uint8_t {
-  matmul,
-  attention,
-  normalization,
-  activation,
-  elementwise,
-  embedding,
-  loss,
-  routing,
-  convolution,
-  optimizer,
-  copy,
-  communication,
-};
-inline constexpr std::size_t kOperationClasses =
-    static_cast<std::size_t>(OperationClass::communication) + 1;
-[[nodiscard]] std::string_view to_string(OperationClass of);
-[[nodiscard]] OperationClass class_of(OperationKind kind);
 
 /// Purpose of an operation: the model's own work, recomputation, or other.
 enum class Purpose : std::uint8_t { forward, backward, recompute, update, communication };
@@ -189,5 +104,31 @@ struct Operation {
   /// Barrier: starts when everything the rank launched before has ended, on all streams.
   bool after_all = false;
 };
+
+/// Index of an operand among what an operation reads or writes; none: it has none.
+[[nodiscard]] inline std::optional<std::size_t> read_place(const Operation& operation,
+                                                           Operand operand) {
+  return row_of(operation.kind).reads.find(operand, operation.reads.size());
+}
+[[nodiscard]] inline std::optional<std::size_t> write_place(const Operation& operation,
+                                                            Operand operand) {
+  return row_of(operation.kind).writes.find(operand, operation.writes.size());
+}
+[[nodiscard]] inline bool reads(const Operation& operation, Operand operand) {
+  return read_place(operation, operand).has_value();
+}
+[[nodiscard]] inline bool writes(const Operation& operation, Operand operand) {
+  return write_place(operation, operand).has_value();
+}
+/// What an operation reads or writes as this operand. Throw InternalError where it has none.
+[[nodiscard]] const Ref& read_of(const Operation& operation, Operand operand);
+[[nodiscard]] const Ref& write_of(const Operation& operation, Operand operand);
+[[nodiscard]] Ref& read_of(Operation& operation, Operand operand);
+[[nodiscard]] Ref& write_of(Operation& operation, Operand operand);
+/// What a send or a receive carries.
+[[nodiscard]] const Ref& carried(const Operation& message);
+/// Indices of the same, for what is stored in parallel to an operation's operands.
+[[nodiscard]] std::size_t read_index(const Operation& operation, Operand operand);
+[[nodiscard]] std::size_t write_index(const Operation& operation, Operand operand);
 
 }  // namespace lockstep

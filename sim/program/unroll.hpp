@@ -45,6 +45,20 @@ struct RoleOperation {
   IndexList after{};
 };
 
+/// What an operation of a role reads or writes as an operand: an index into RoleProgram::instances.
+/// Throw InternalError where it has none.
+[[nodiscard]] inline std::uint32_t read_of(const RoleOperation& of, Operand operand) {
+  return of.reads[read_index(*of.operation, operand)];
+}
+[[nodiscard]] inline std::uint32_t write_of(const RoleOperation& of, Operand operand) {
+  return of.writes[write_index(*of.operation, operand)];
+}
+/// What a send or a receive carries.
+[[nodiscard]] inline std::uint32_t carried(const RoleOperation& message) {
+  return reads(*message.operation, Operand::x) ? read_of(message, Operand::x)
+                                               : write_of(message, Operand::x);
+}
+
 /// All operations of a role in launch order. Operations of one stream run in this order; across
 /// streams only `after` applies.
 struct RoleProgram {

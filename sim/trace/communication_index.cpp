@@ -33,9 +33,7 @@ bool is_communication(const Operation& operation) {
 }
 
 bool has_ends(const Operation& operation) {
-  return operation.communication.has_value() &&
-         (operation.kind == OperationKind::collective || operation.kind == OperationKind::send ||
-          operation.kind == OperationKind::receive);
+  return operation.communication.has_value() && row_of(operation.kind).exchange;
 }
 
 CommunicationIndex::CommunicationIndex(const Program& program, std::span<const RoleProgram> roles)

@@ -18,11 +18,47 @@ void one_operation(Reverse& reverse, Operation operation, const std::vector<Ref>
   for (std::size_t i = 0; i < inputs.size(); ++i) reverse.arrived(inputs[i], summands[i]);
 }
 
-/// [inputs ..., saved ..., g_y] -> [g_inputs ...].
-void with_gradient(Reverse& reverse, const Operation& forward, Kind kind, std::vector<Ref> saved,
-                   const std::vector<Ref>& inputs) {
-  saved.push_back(reverse.gradient_of(forward.writes.front()));
-  one_operation(reverse, reverse.made(forward, kind, "backward", std::move(saved)), inputs);
+/// What the forward operation read or wrote under a name. ReLU's gradient is known from its result
+/// as well as from its input; the result is what the next operation keeps anyway.
+[[nodiscard]] const Ref& saved(const Operation& forward, Operand operand) {
+  const bool relu = forward.kind == Kind::activation &&
+                    forward.function == ActivationFunction::relu && operand == Operand::x;
+  if (relu) return write_of(forward, Operand::y);
+  return reads(forward, operand) ? read_of(forward, operand) : write_of(forward, operand);
+}
+
+/// What the gradient of kind `kind` reads, as far as the forward operation has it.
+[[nodiscard]] std::vector<Ref> gradient_reads(Reverse& reverse, const Operation& forward,
+                                              Kind kind) {
+  const OperandList& list = row_of(kind).reads;
+  std::vector<Ref> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Operand operand = list[i];
+    if (is_gradient(operand)) {
+      out.push_back(reverse.gradient_of(write_of(forward, without_gradient(operand))));
+    } else if (reads(forward, operand) || writes(forward, operand)) {
+      out.push_back(saved(forward, operand));
+    }
+  }
+  return out;
+}
+
+/// What the gradient of kind `kind` is the gradient of.
+[[nodiscard]] std::vector<Ref> inputs_of(const Operation& forward, Kind kind) {
+  const OperandList& list = row_of(kind).writes;
+  std::vector<Ref> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Operand operand = without_gradient(list[i]);
+    if (reads(forward, operand)) out.push_back(read_of(forward, operand));
+  }
+  return out;
+}
+
+void by_names(Reverse& reverse, const Operation& forward) {
+  const Kind kind = row_of(forward.kind).gradient;
+  one_operation(reverse,
+                reverse.made(forward, kind, "backward", gradient_reads(reverse, forward, kind)),
+                inputs_of(forward, kind));
 }
 
 /// Gradients of the inputs of fused GEMMs. Products of one input add up in one tensor.
@@ -31,10 +67,11 @@ void gemm_inputs(Reverse& reverse, std::span<const Operation> gemms, int fused) 
   std::vector<Ref> summands;
   for (std::size_t i = gemms.size(); i-- > 0;) {
     const Operation& gemm = gemms[i];
-    const Ref& x = gemm.reads[0];
+    const Ref& x = read_of(gemm, Operand::a);
     if (!reverse.wanted(x)) continue;
-    Operation out = reverse.made(gemm, Kind::matmul, "input_gradient",
-                                 {reverse.gradient_of(gemm.writes[0]), gemm.reads[1]});
+    Operation out =
+        reverse.made(gemm, Kind::matmul, "input_gradient",
+                     {reverse.gradient_of(write_of(gemm, Operand::y)), read_of(gemm, Operand::b)});
     out.fused = fused;
     out.at_hand = {false, gemm.at_hand[1]};
     const auto found = std::find(inputs.begin(), inputs.end(), x);
@@ -53,15 +90,16 @@ void gemm_inputs(Reverse& reverse, std::span<const Operation> gemms, int fused) 
 void gemm_weights(Reverse& reverse, std::span<const Operation> gemms, int fused) {
   for (std::size_t i = gemms.size(); i-- > 0;) {
     const Operation& gemm = gemms[i];
-    LOCKSTEP_CHECK(reverse.is_weight(gemm.reads[1]));
-    Operation out = reverse.made(gemm, Kind::matmul, "weight_gradient",
-                                 {gemm.reads[0], reverse.gradient_of(gemm.writes[0])});
+    LOCKSTEP_CHECK(reverse.is_weight(read_of(gemm, Operand::b)));
+    Operation out =
+        reverse.made(gemm, Kind::matmul, "weight_gradient",
+                     {read_of(gemm, Operand::a), reverse.gradient_of(write_of(gemm, Operand::y))});
     out.fused = fused;
     out.accumulate = true;
     // The input has been cast forward, the gradient for that of the input, where there is one.
     const bool once = reverse.form().fp8_casts.inputs_once;
-    out.at_hand = {once, once && reverse.wanted(gemm.reads[0])};
-    out.writes = {reverse.summand(gemm.reads[1])};
+    out.at_hand = {once, once && reverse.wanted(read_of(gemm, Operand::a))};
+    out.writes = {reverse.summand(read_of(gemm, Operand::b))};
     reverse.add(std::move(out));
   }
 }
@@ -69,11 +107,11 @@ void gemm_weights(Reverse& reverse, std::span<const Operation> gemms, int fused)
 void gemm_biases(Reverse& reverse, std::span<const Operation> gemms) {
   for (std::size_t i = gemms.size(); i-- > 0;) {
     const Operation& gemm = gemms[i];
-    if (gemm.reads.size() < 3) continue;
+    if (!reads(gemm, Operand::bias)) continue;
     Operation out = reverse.made(gemm, Kind::bias_gradient, "bias_gradient",
-                                 {reverse.gradient_of(gemm.writes[0])});
+                                 {reverse.gradient_of(write_of(gemm, Operand::y))});
     out.accumulate = true;
-    out.writes = {reverse.summand(gemm.reads[2])};
+    out.writes = {reverse.summand(read_of(gemm, Operand::bias))};
     reverse.add(std::move(out));
   }
 }
@@ -88,72 +126,19 @@ void gemms_backward(Reverse& reverse, std::span<const Operation> gemms) {
   gemm_biases(reverse, gemms);
 }
 
-void attention(Reverse& reverse, const Operation& forward) {
-  std::vector<Ref> reads{forward.reads.begin(), forward.reads.begin() + 3};
-  reads.insert(reads.end(), forward.writes.begin(), forward.writes.end());
-  reads.push_back(reverse.gradient_of(forward.writes.front()));
-  reads.insert(reads.end(), forward.reads.begin() + 3, forward.reads.end());  // sinks
-  one_operation(reverse,
-                reverse.made(forward, Kind::attention_backward, "backward", std::move(reads)),
-                forward.reads);
-}
-
-void scores(Reverse& reverse, const Operation& forward) {
-  with_gradient(reverse, forward, Kind::attention_scores_backward, forward.reads, forward.reads);
-}
-
-void softmax(Reverse& reverse, const Operation& forward) {
-  with_gradient(reverse, forward, Kind::softmax_backward, forward.writes, forward.reads);
-}
-
-void context(Reverse& reverse, const Operation& forward) {
-  with_gradient(reverse, forward, Kind::attention_context_backward, forward.reads, forward.reads);
-}
-
-/// [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)], also of batch norm.
-void normalization(Reverse& reverse, const Operation& forward) {
-  const Kind kind =
-      forward.kind == Kind::batch_norm ? Kind::batch_norm_backward : Kind::normalization_backward;
-  with_gradient(reverse, forward, kind, {forward.reads[0], forward.reads[1], forward.writes[1]},
-                forward.reads);
-}
-
-/// ReLU's gradient is known from its result as well as from its input; the result is what the next
-/// operation keeps anyway.
-void activation(Reverse& reverse, const Operation& forward) {
-  const bool relu = forward.function == ActivationFunction::relu;
-  with_gradient(reverse, forward, Kind::activation_backward, relu ? forward.writes : forward.reads,
-                forward.reads);
-}
-
-void rotary(Reverse& reverse, const Operation& forward) {
-  with_gradient(reverse, forward, Kind::rotary_backward, {}, forward.reads);
-}
-
-void temporal_shift(Reverse& reverse, const Operation& forward) {
-  with_gradient(reverse, forward, Kind::temporal_shift_backward, {}, forward.reads);
-}
-
 void linear(Reverse& reverse, const Operation& forward) {
-  with_gradient(reverse, forward, forward.kind, {}, forward.reads);
-}
-
-void dropout(Reverse& reverse, const Operation& forward) {
-  Operation out = reverse.made(forward, Kind::dropout_backward, "backward",
-                               {reverse.gradient_of(forward.writes[0]), forward.writes[1]});
-  one_operation(reverse, std::move(out), forward.reads);
+  one_operation(reverse,
+                reverse.made(forward, forward.kind, "backward",
+                             {reverse.gradient_of(write_of(forward, Operand::y))}),
+                forward.reads);
 }
 
 /// Both summands have the gradient of the sum: nothing is computed.
 void sum(Reverse& reverse, const Operation& forward) {
-  const Ref gradient = reverse.gradient_of(forward.writes[0]);
+  const Ref gradient = reverse.gradient_of(write_of(forward, Operand::y));
   for (const Ref& read : forward.reads) {
     if (reverse.wanted(read)) reverse.arrived(read, gradient);
   }
-}
-
-void embedding(Reverse& reverse, const Operation& forward) {
-  with_gradient(reverse, forward, Kind::embedding_backward, {forward.reads[0]}, {forward.reads[1]});
 }
 
 /// What the gradient of the logarithms of the probabilities is but for the labels'.
@@ -165,140 +150,72 @@ void embedding(Reverse& reverse, const Operation& forward) {
   return zeros;
 }
 
-/// [logits, labels, maximum, sum, (zeros)] -> [g_logits], times the factor of the loss.
+/// by_names with zeros for the gradients of logarithms, and the factor of the loss.
 void loss(Reverse& reverse, const Operation& forward) {
   const auto& operations = reverse.block().forward;
   const auto end =
       std::find_if(operations.begin(), operations.end(),
                    [](const Operation& operation) { return operation.kind == Kind::loss; });
   LOCKSTEP_CHECK(end != operations.end());
-  std::vector<Ref> reads = forward.reads;
-  reads.push_back(forward.writes[0]);
+  const Kind kind = row_of(forward.kind).gradient;
+  std::vector<Ref> reads = gradient_reads(reverse, forward, kind);
   if (reverse.form().loss == LossForm::wide_steps) {
-    reads.push_back(zeros_like(reverse, forward, forward.reads[0]));
+    reads.push_back(zeros_like(reverse, forward, read_of(forward, Operand::logits)));
   }
-  Operation out = reverse.made(forward, Kind::loss_backward, "backward", std::move(reads));
+  Operation out = reverse.made(forward, kind, "backward", std::move(reads));
   out.factor = end->factor;
-  one_operation(reverse, std::move(out), {forward.reads[0]});
+  one_operation(reverse, std::move(out), inputs_of(forward, kind));
 }
 
-void router(Reverse& reverse, const Operation& forward) {
-  with_gradient(reverse, forward, Kind::router_backward,
-                {forward.reads[0], forward.writes[0], forward.writes[1]}, forward.reads);
-}
-
-void dispatch(Reverse& reverse, const Operation& forward) {
-  Operation out = reverse.made(forward, Kind::dispatch_backward, "backward",
-                               {reverse.gradient_of(forward.writes[0]), forward.reads[1]});
-  one_operation(reverse, std::move(out), {forward.reads[0]});
-}
-
-void combine(Reverse& reverse, const Operation& forward) {
-  with_gradient(reverse, forward, Kind::combine_backward, forward.reads,
-                {forward.reads[0], forward.reads[1]});
-}
-
+/// Two operations: what flows to the input may not be wanted.
 void convolution(Reverse& reverse, const Operation& forward) {
-  const Ref gradient = reverse.gradient_of(forward.writes[0]);
-  const Ref& x = forward.reads[0];
-  const Ref& weight = forward.reads[1];
-  if (reverse.wanted(x)) {
+  constexpr Kind kInput = Kind::convolution_input_grad;
+  constexpr Kind kWeight = Kind::convolution_weight_grad;
+  if (reverse.wanted(read_of(forward, Operand::x))) {
     one_operation(
         reverse,
-        reverse.made(forward, Kind::convolution_input_grad, "input_gradient", {gradient, weight}),
-        {x});
+        reverse.made(forward, kInput, "input_gradient", gradient_reads(reverse, forward, kInput)),
+        inputs_of(forward, kInput));
   }
   Operation out =
-      reverse.made(forward, Kind::convolution_weight_grad, "weight_gradient", {x, gradient});
+      reverse.made(forward, kWeight, "weight_gradient", gradient_reads(reverse, forward, kWeight));
   out.accumulate = true;
-  one_operation(reverse, std::move(out), {weight});
+  one_operation(reverse, std::move(out), inputs_of(forward, kWeight));
 }
 
-void pool(Reverse& reverse, const Operation& forward) {
-  with_gradient(reverse, forward, Kind::pool_backward, {forward.reads[0], forward.writes[0]},
-                forward.reads);
-}
-
-[[nodiscard]] Rule rule_of(Kind kind) {
-  switch (kind) {
-    case Kind::attention:
-      return attention;
-    case Kind::attention_scores:
-      return scores;
-    case Kind::softmax:
-      return softmax;
-    case Kind::attention_context:
-      return context;
-    case Kind::normalization:
-    case Kind::batch_norm:
-      return normalization;
-    case Kind::activation:
-      return activation;
-    case Kind::rotary:
-      return rotary;
-    case Kind::temporal_shift:
-      return temporal_shift;
-    case Kind::scale:
-    case Kind::cast:
+[[nodiscard]] Rule rule_of(GradientRule rule) {
+  switch (rule) {
+    case GradientRule::by_names:
+      return by_names;
+    case GradientRule::linear:
       return linear;
-    case Kind::dropout:
-      return dropout;
-    case Kind::add:
+    case GradientRule::sum:
       return sum;
-    case Kind::embedding:
-      return embedding;
-    case Kind::loss_sum:
-      return loss;
-    case Kind::router:
-      return router;
-    case Kind::dispatch:
-      return dispatch;
-    case Kind::combine:
-      return combine;
-    case Kind::convolution:
+    case GradientRule::convolution:
       return convolution;
-    case Kind::pool:
-      return pool;
-    default:
-      return nullptr;
+    case GradientRule::loss:
+      return loss;
+    case GradientRule::gemms:  // of several operations together
+    case GradientRule::none:
+      break;
   }
-}
-
-/// How many of what it reads, from `first` on, gradients flow back to.
-struct Range {
-  std::size_t first = 0;
-  std::size_t count = 0;
-};
-
-[[nodiscard]] Range differentiable(const Operation& operation) {
-  switch (operation.kind) {
-    case Kind::loss:
-    case Kind::loss_maximum:
-    case Kind::fill:
-      return {};
-    case Kind::embedding:
-      return {1, 1};
-    case Kind::loss_sum:
-    case Kind::dispatch:
-      return {0, 1};
-    case Kind::combine:
-      return {0, 2};
-    default:
-      return {0, operation.reads.size()};
-  }
+  return nullptr;
 }
 
 }  // namespace
 
 std::vector<Ref> differentiable_reads(const Operation& operation) {
-  const auto [first, count] = differentiable(operation);
-  const auto begin = operation.reads.begin() + static_cast<std::ptrdiff_t>(first);
-  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+  const OperationKindRow& row = row_of(operation.kind);
+  if (row.gradient_rule == GradientRule::none) return {};
+  const bool by_names =
+      row.gradient_rule == GradientRule::by_names || row.gradient_rule == GradientRule::loss;
+  return by_names ? inputs_of(operation, row.gradient) : operation.reads;
 }
 
 void reverse_rule(Reverse& reverse, std::span<const Operation> together) {
-  if (together.front().kind == Kind::matmul) return gemms_backward(reverse, together);
-  const Rule rule = rule_of(together.front().kind);
+  const GradientRule of = row_of(together.front().kind).gradient_rule;
+  if (of == GradientRule::gemms) return gemms_backward(reverse, together);
+  const Rule rule = rule_of(of);
   LOCKSTEP_CHECK(rule != nullptr && together.size() == 1);
   rule(reverse, together.front());
 }

@@ -61,7 +61,7 @@ class WeightCasts {
         out.operations.push_back(cast(gemm));
       }
       Operation& operation = joined ? out.operations[groups.at(gemm.fused)] : out.operations.back();
-      operation.reads.push_back(gemm.reads[1]);
+      operation.reads.push_back(read_of(gemm, Operand::b));
     }
     // The block runs, and casts, when its input is there.
     for (Operation& operation : out.operations) {
@@ -97,9 +97,9 @@ void cast_gathered_weights(TrainingStepAssembly& step) {
     std::set<TensorId> cast;
     for (auto* operations : {&block.forward, &block.backward}) {
       for (Operation& operation : *operations) {
-        if (!takes_cast_weight(operation) || !gathered.contains(operation.reads[1].tensor))
-          continue;
-        operation.at_hand[1] = !cast.insert(operation.reads[1].tensor).second;
+        if (!takes_cast_weight(operation)) continue;
+        const TensorId weight = read_of(operation, Operand::b).tensor;
+        if (gathered.contains(weight)) operation.at_hand[1] = !cast.insert(weight).second;
       }
     }
   }

@@ -9,13 +9,34 @@ namespace lockstep {
 
 namespace {
 
-using Kind = OperationKind;
+/// The operands of an operation by name.
+struct Operands {
+  const Operation& operation;
+  const std::vector<PlacedOperand>& reads;
+  const std::vector<PlacedOperand>& writes;
+
+  [[nodiscard]] const PlacedOperand& read(Operand operand) const {
+    return reads[read_index(operation, operand)];
+  }
+  [[nodiscard]] const PlacedOperand& written(Operand operand) const {
+    return writes[write_index(operation, operand)];
+  }
+  /// Of an operand or its gradient, whichever there is, read or written.
+  [[nodiscard]] const PlacedOperand& either(Operand operand) const {
+    for (const Operand each : {operand, gradient_of(operand)}) {
+      if (lockstep::reads(operation, each)) return read(each);
+      if (lockstep::writes(operation, each)) return written(each);
+    }
+    LOCKSTEP_CHECK(false && "an operation has the operands of its kind");
+    return reads.front();
+  }
+};
 
 [[nodiscard]] bool has(const Tensor& tensor, Dim dim) {
   return find_extent(tensor, dim) != nullptr;
 }
 
-[[nodiscard]] bool is_gradient(const Operand& operand) {
+[[nodiscard]] bool is_gradient(const PlacedOperand& operand) {
   return operand.tensor->category == Category::gradient;
 }
 
@@ -32,7 +53,7 @@ using Kind = OperationKind;
 }
 
 /// Sums of parts: the gradient of a weight is one over every cut dimension that it does not have.
-[[nodiscard]] Placement gradient_placement(const Operand& gradient, const Operand& of,
+[[nodiscard]] Placement gradient_placement(const PlacedOperand& gradient, const PlacedOperand& of,
                                            const Placement& as) {
   Placement out = gradient.placement;
   out.partial.clear();
@@ -45,14 +66,15 @@ using Kind = OperationKind;
 }
 
 /// Everything lies like the main result: elementwise operations, norms, convolutions, losses.
+/// Normalized dimensions must not be cut.
 class Alike {
  public:
-  /// `whole`: dimensions that must not be cut.
-  Alike(const std::vector<Operand>& reads, const std::vector<Operand>& writes,
-        const std::vector<Dim>& whole = {})
-      : reads_{reads}, writes_{writes} {
+  explicit Alike(const Operands& of) : Alike{of, of.writes} {}
+  Alike(const Operands& of, const std::vector<PlacedOperand>& writes)
+      : reads_{of.reads}, writes_{writes} {
+    const std::vector<Dim>& whole = of.operation.over;
     const bool result_leads = !writes.empty() && writes[0].settled && !is_gradient(writes[0]);
-    lead_ = result_leads ? &writes[0] : &reads[0];
+    lead_ = result_leads ? &writes[0] : &of.reads[0];
     as_ = lead_->placement;
     as_.partial.clear();
     for (std::size_t i = 0; i < as_.shardings.size(); ++i) {
@@ -63,8 +85,8 @@ class Alike {
 
   [[nodiscard]] OperandPlacements placements() const {
     OperandPlacements out;
-    for (const Operand& read : reads_) out.reads.push_back(like_lead(read));
-    for (const Operand& write : writes_) {
+    for (const PlacedOperand& read : reads_) out.reads.push_back(like_lead(read));
+    for (const PlacedOperand& write : writes_) {
       out.writes.push_back(is_gradient(write) ? gradient_placement(write, *lead_, as_)
                                               : like_lead(write));
     }
@@ -73,7 +95,7 @@ class Alike {
 
  private:
   /// Weights stay as they lie; all else is cut as the lead is, dimension by dimension.
-  [[nodiscard]] Placement like_lead(const Operand& operand) const {
+  [[nodiscard]] Placement like_lead(const PlacedOperand& operand) const {
     if (operand.tensor->category == Category::weight) return operand.placement;
     return placed(*operand.tensor, [&](Dim dim) {
       if (has(*lead_->tensor, dim)) return sharding_of(*lead_->tensor, as_, dim);
@@ -81,21 +103,22 @@ class Alike {
     });
   }
 
-  const std::vector<Operand>& reads_;
-  const std::vector<Operand>& writes_;
-  const Operand* lead_;
+  const std::vector<PlacedOperand>& reads_;
+  const std::vector<PlacedOperand>& writes_;
+  const PlacedOperand* lead_;
   Placement as_;
 };
 
 /// Keys that all heads share get a part of their gradient from every head.
-[[nodiscard]] OperandPlacements rotary_backward_placements(const std::vector<Operand>& reads,
-                                                           const std::vector<Operand>& writes) {
-  OperandPlacements out = Alike{reads, writes}.placements();
-  for (std::size_t i = 1; i < writes.size(); ++i) {
-    for (std::size_t k = 0; k < writes[0].tensor->extents.size(); ++k) {
-      if (has(*writes[i].tensor, writes[0].tensor->extents[k].dim)) continue;
-      out.writes[i].partial = joined(out.writes[i].partial, out.writes[0].shardings[k]);
-    }
+[[nodiscard]] OperandPlacements shared_key_placements(const Operands& of) {
+  OperandPlacements out = Alike{of}.placements();
+  if (!writes(of.operation, gradient_of(Operand::shared))) return out;
+  const std::vector<Extent>& heads = of.written(gradient_of(Operand::x)).tensor->extents;
+  const Placement& own = out.writes[write_index(of.operation, gradient_of(Operand::x))];
+  const std::size_t shared = write_index(of.operation, gradient_of(Operand::shared));
+  for (std::size_t k = 0; k < heads.size(); ++k) {
+    if (has(*of.writes[shared].tensor, heads[k].dim)) continue;
+    out.writes[shared].partial = joined(out.writes[shared].partial, own.shardings[k]);
   }
   return out;
 }
@@ -114,7 +137,8 @@ class Alike {
 /// A GEMM cuts what it contracts as the operands agree, and what it keeps as the result wants.
 class Gemm {
  public:
-  Gemm(const Operand& a, const Operand& b, const Operand& y) : a_{a}, b_{b}, y_{y} {
+  Gemm(const PlacedOperand& a, const PlacedOperand& b, const PlacedOperand& y)
+      : a_{a}, b_{b}, y_{y} {
     for (const Extent& extent : a.tensor->extents) {
       if (has(*b.tensor, extent.dim) && !has(*y.tensor, extent.dim)) contract(extent.dim);
     }
@@ -125,7 +149,7 @@ class Gemm {
 
   [[nodiscard]] const Placement& result() const { return result_; }
 
-  [[nodiscard]] Placement operand(const Operand& of) const {
+  [[nodiscard]] Placement operand(const PlacedOperand& of) const {
     return placed(*of.tensor, [&](Dim dim) {
       if (has(*y_.tensor, dim)) return sharding_of(*y_.tensor, result_, dim);
       const auto found = contracted_.find(dim);
@@ -164,23 +188,24 @@ class Gemm {
     return has(*a_.tensor, dim) ? in_a(dim) : in_b(dim);
   }
 
-  const Operand& a_;
-  const Operand& b_;
-  const Operand& y_;
+  const PlacedOperand& a_;
+  const PlacedOperand& b_;
+  const PlacedOperand& y_;
   std::map<Dim, MeshSubAxes> contracted_;
   Placement result_;
 };
 
-[[nodiscard]] OperandPlacements gemm_placements(const std::vector<Operand>& reads,
-                                                const std::vector<Operand>& writes) {
-  const Gemm gemm{reads[0], reads[1], writes[0]};
-  OperandPlacements out{{gemm.operand(reads[0]), gemm.operand(reads[1])}, {gemm.result()}};
-  for (std::size_t i = 2; i < reads.size(); ++i) out.reads.push_back(reads[i].placement);
+[[nodiscard]] OperandPlacements gemm_placements(const Operands& of) {
+  const PlacedOperand& a = of.read(Operand::a);
+  const PlacedOperand& b = of.read(Operand::b);
+  const Gemm gemm{a, b, of.written(Operand::y)};
+  OperandPlacements out{{gemm.operand(a), gemm.operand(b)}, {gemm.result()}};
+  if (reads(of.operation, Operand::bias)) out.reads.push_back(of.read(Operand::bias).placement);
   return out;
 }
 
 /// Attention wants the sequence whole, or cut along the ring alone, and has its heads cut instead.
-[[nodiscard]] Placement in_attention(const Operand& operand, const ShardingRules& rules) {
+[[nodiscard]] Placement in_attention(const PlacedOperand& operand, const ShardingRules& rules) {
   return placed(*operand.tensor, [&](Dim dim) -> MeshSubAxes {
     switch (dim) {
       case Dim::sequence:
@@ -202,64 +227,57 @@ class Gemm {
                  joined(cut_by(rules, Dim::kv_heads), rules.attention_kv_heads));
 }
 
-[[nodiscard]] bool is_backward_of_attention(Kind kind) {
-  return kind == Kind::attention_backward || kind == Kind::attention_scores_backward ||
-         kind == Kind::attention_context_backward;
-}
-
-[[nodiscard]] OperandPlacements attention_placements(const Operation& operation,
-                                                     const std::vector<Operand>& reads,
-                                                     const std::vector<Operand>& writes,
+[[nodiscard]] OperandPlacements attention_placements(const Operands& of,
                                                      const ShardingRules& rules) {
   OperandPlacements out;
-  for (const Operand& read : reads) out.reads.push_back(in_attention(read, rules));
-  for (const Operand& write : writes) {
-    out.writes.push_back(in_attention(write, rules));
-    if (is_backward_of_attention(operation.kind) && has(*write.tensor, Dim::kv_heads)) {
-      out.writes.back().partial = shared_heads(rules);
-    }
-    if (is_gradient(write)) {  // of sinks
-      out.writes.back() = gradient_placement(write, reads[0], out.reads[0]);
-    }
+  for (const PlacedOperand& read : of.reads) out.reads.push_back(in_attention(read, rules));
+  for (const PlacedOperand& write : of.writes) out.writes.push_back(in_attention(write, rules));
+  for (const Operand keys : {Operand::k, Operand::v}) {
+    const auto place = write_place(of.operation, gradient_of(keys));
+    const bool shared = place && has(*of.writes[*place].tensor, Dim::kv_heads);
+    if (shared) out.writes[*place].partial = shared_heads(rules);
   }
+  const auto sinks = write_place(of.operation, gradient_of(Operand::sinks));
+  if (sinks) out.writes[*sinks] = gradient_placement(of.writes[*sinks], of.reads[0], out.reads[0]);
   return out;
 }
 
 /// Rows of a cut table are found on one rank and are zero on the others.
-[[nodiscard]] OperandPlacements embedding_placements(const std::vector<Operand>& reads,
-                                                     const std::vector<Operand>& writes) {
-  const Operand& table = reads[1];
+[[nodiscard]] OperandPlacements embedding_placements(const Operands& of) {
+  const PlacedOperand& table = of.read(Operand::table);
+  const PlacedOperand& y = of.written(Operand::y);
   const MeshSubAxes rows = table.placement.shardings[0];
   OperandPlacements out;
-  Placement result = writes[0].placement;
+  Placement result = y.placement;
   result.partial = rows;
   for (MeshSubAxes& sharding : result.shardings) sharding = without(sharding, rows);
-  out.reads.push_back(placed(*reads[0].tensor,
-                             [&](Dim dim) { return sharding_of(*writes[0].tensor, result, dim); }));
+  out.reads.push_back(placed(*of.read(Operand::tokens).tensor,
+                             [&](Dim dim) { return sharding_of(*y.tensor, result, dim); }));
   out.reads.push_back(table.placement);
   out.writes.push_back(std::move(result));
   return out;
 }
 
-[[nodiscard]] OperandPlacements embedding_backward_placements(const std::vector<Operand>& reads,
-                                                              const std::vector<Operand>& writes) {
-  const MeshSubAxes rows = writes[0].placement.shardings[0];
+[[nodiscard]] OperandPlacements embedding_backward_placements(const Operands& of) {
+  const PlacedOperand& table = of.written(gradient_of(Operand::table));
+  const PlacedOperand& g = of.read(gradient_of(Operand::y));
   OperandPlacements out;
-  Placement gradient = reads[1].placement;
-  for (MeshSubAxes& sharding : gradient.shardings) sharding = without(sharding, rows);
-  out.reads.push_back(placed(
-      *reads[0].tensor, [&](Dim dim) { return sharding_of(*reads[1].tensor, gradient, dim); }));
+  Placement gradient = g.placement;
+  for (MeshSubAxes& sharding : gradient.shardings) {
+    sharding = without(sharding, table.placement.shardings[0]);
+  }
+  out.reads.push_back(placed(*of.read(Operand::tokens).tensor,
+                             [&](Dim dim) { return sharding_of(*g.tensor, gradient, dim); }));
   out.reads.push_back(gradient);
-  out.writes.push_back(gradient_placement(writes[0], reads[1], gradient));
+  out.writes.push_back(gradient_placement(table, g, gradient));
   return out;
 }
 
 /// Over a cut vocabulary every rank has a maximum or a sum of its own.
-[[nodiscard]] OperandPlacements loss_part_placements(const std::vector<Operand>& reads,
-                                                     const std::vector<Operand>& writes) {
-  OperandPlacements out = Alike{reads, {}}.placements();
-  const Operand& logits = reads[0];
-  for (const Operand& write : writes) {
+[[nodiscard]] OperandPlacements loss_part_placements(const Operands& of) {
+  OperandPlacements out = Alike{of, {}}.placements();
+  const PlacedOperand& logits = of.read(Operand::logits);
+  for (const PlacedOperand& write : of.writes) {
     Placement result = placed(
         *write.tensor, [&](Dim dim) { return sharding_of(*logits.tensor, logits.placement, dim); });
     result.partial = sharding_of(*logits.tensor, logits.placement, Dim::vocabulary);
@@ -269,7 +287,7 @@ class Gemm {
 }
 
 /// Tokens go to slots of their own rank; the ranks with the experts get them from there.
-[[nodiscard]] Placement slots_of_tokens(const Operand& slots, const Operand& tokens) {
+[[nodiscard]] Placement slots_of_tokens(const PlacedOperand& slots, const PlacedOperand& tokens) {
   MeshSubAxes all;
   for (const MeshSubAxes& sharding : tokens.placement.shardings) all = joined(all, sharding);
   // Slots are a bag: in the order in which they and the experts lie anyway, so that nothing seems
@@ -281,25 +299,23 @@ class Gemm {
 }
 
 /// `tokens` is the operand with the shape of the residual stream; those with slots lie as it does.
-[[nodiscard]] OperandPlacements routing_placements(const std::vector<Operand>& reads,
-                                                   const std::vector<Operand>& writes,
-                                                   const Operand& tokens) {
-  const auto place_one = [&](const Operand& operand) {
+[[nodiscard]] OperandPlacements routing_placements(const Operands& of,
+                                                   const PlacedOperand& tokens) {
+  const auto place_one = [&](const PlacedOperand& operand) {
     if (has(*operand.tensor, Dim::slot)) return slots_of_tokens(operand, tokens);
     return placed(*operand.tensor,
                   [&](Dim dim) { return sharding_of(*tokens.tensor, tokens.placement, dim); });
   };
   OperandPlacements out;
-  for (const Operand& read : reads) out.reads.push_back(place_one(read));
-  for (const Operand& write : writes) out.writes.push_back(place_one(write));
+  for (const PlacedOperand& read : of.reads) out.reads.push_back(place_one(read));
+  for (const PlacedOperand& write : of.writes) out.writes.push_back(place_one(write));
   return out;
 }
 
 /// The whole loss is a sum over all tokens.
-[[nodiscard]] OperandPlacements loss_placements(const std::vector<Operand>& reads,
-                                                const std::vector<Operand>& writes) {
-  OperandPlacements out = Alike{reads, {}}.placements();
-  Placement result = placed(*writes[0].tensor, [](Dim) { return MeshSubAxes{}; });
+[[nodiscard]] OperandPlacements loss_placements(const Operands& of) {
+  OperandPlacements out = Alike{of, {}}.placements();
+  Placement result = placed(*of.written(Operand::loss).tensor, [](Dim) { return MeshSubAxes{}; });
   for (const MeshSubAxes& sharding : out.reads[0].shardings)
     result.partial = joined(result.partial, sharding);
   out.writes.push_back(std::move(result));
@@ -335,45 +351,35 @@ std::optional<Placement> declared_placement(const Tensor& tensor, const Sharding
   });
 }
 
-OperandPlacements operand_placements(const Operation& operation, const std::vector<Operand>& reads,
-                                     const std::vector<Operand>& writes,
+OperandPlacements operand_placements(const Operation& operation,
+                                     const std::vector<PlacedOperand>& reads,
+                                     const std::vector<PlacedOperand>& writes,
                                      const ShardingRules& rules) {
-  switch (operation.kind) {
-    case Kind::matmul:
-      return gemm_placements(reads, writes);
-    case Kind::attention:
-    case Kind::attention_backward:
-    case Kind::attention_scores:
-    case Kind::attention_scores_backward:
-    case Kind::softmax:
-    case Kind::softmax_backward:
-    case Kind::attention_context:
-    case Kind::attention_context_backward:
-      return attention_placements(operation, reads, writes, rules);
-    case Kind::embedding:
-      return embedding_placements(reads, writes);
-    case Kind::embedding_backward:
-      return embedding_backward_placements(reads, writes);
-    case Kind::loss_maximum:
-    case Kind::loss_sum:
-      return loss_part_placements(reads, writes);
-    case Kind::loss:
-      return loss_placements(reads, writes);
-    case Kind::rotary_backward:
-      return rotary_backward_placements(reads, writes);
-    case Kind::normalization:
-    case Kind::normalization_backward:
-      return Alike{reads, writes, operation.over}.placements();
-    case Kind::dispatch:
-      return routing_placements(reads, writes, reads[0]);
-    case Kind::dispatch_backward:
-    case Kind::combine:
-      return routing_placements(reads, writes, writes[0]);
-    case Kind::combine_backward:
-      return routing_placements(reads, writes, reads[3]);
-    default:
-      return Alike{reads, writes}.placements();
+  const Operands of{operation, reads, writes};
+  switch (row_of(operation.kind).placement) {
+    case PlacementRule::as_result:
+      return Alike{of}.placements();
+    case PlacementRule::gemm:
+      return gemm_placements(of);
+    case PlacementRule::attention:
+      return attention_placements(of, rules);
+    case PlacementRule::embedding:
+      return embedding_placements(of);
+    case PlacementRule::embedding_gradient:
+      return embedding_backward_placements(of);
+    case PlacementRule::loss_part:
+      return loss_part_placements(of);
+    case PlacementRule::loss:
+      return loss_placements(of);
+    case PlacementRule::shared_keys:
+      return shared_key_placements(of);
+    case PlacementRule::tokens_of_x:
+      return routing_placements(of, of.either(Operand::x));
+    case PlacementRule::tokens_of_y:
+      return routing_placements(of, of.either(Operand::y));
   }
+  LOCKSTEP_CHECK(false && "every rule has its placements");
+  return {};
 }
 
 }  // namespace lockstep

@@ -16,15 +16,15 @@ struct OperandPlacements {
 };
 
 /// A tensor with its current placement (reads) or wanted placement (writes).
-struct Operand {
+struct PlacedOperand {
   const Tensor* tensor = nullptr;
   Placement placement{};
   bool settled = true;  // false: the result keeps the placement that the operation produces
 };
 
 [[nodiscard]] OperandPlacements operand_placements(const Operation& operation,
-                                                   const std::vector<Operand>& reads,
-                                                   const std::vector<Operand>& writes,
+                                                   const std::vector<PlacedOperand>& reads,
+                                                   const std::vector<PlacedOperand>& writes,
                                                    const ShardingRules& rules);
 
 /// The placement that the rules prescribe; none: the one its producer gives it.

@@ -54,8 +54,8 @@ class BodyLayout {
 
   [[nodiscard]] Tensor& tensor(const Ref& ref) { return graph_.tensors[ref.tensor]; }
 
-  [[nodiscard]] std::vector<Operand> operands(const std::vector<Ref>& refs) {
-    std::vector<Operand> out;
+  [[nodiscard]] std::vector<PlacedOperand> operands(const std::vector<Ref>& refs) {
+    std::vector<PlacedOperand> out;
     for (const Ref& ref : refs) {
       out.push_back({&tensor(ref), placement_of(tensor(ref)), settled_[ref.tensor]});
     }

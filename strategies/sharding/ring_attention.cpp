@@ -17,14 +17,14 @@ class Ring {
   }
 
   void forward(const Operation& attention, std::vector<Operation>& out) {
-    std::vector<Ref> keys{attention.reads[1], attention.reads[2]};
+    std::vector<Ref> keys{read_of(attention, Operand::k), read_of(attention, Operand::v)};
     for (int hop = 0; hop < members_; ++hop) {
       std::vector<Ref> next;
       if (hop + 1 < members_) next = pass_on(attention, keys, hop, out);
       Operation part = attention;
       part.name += fmt::format(".part{}", hop);
       part.ring_offset = hop;
-      part.reads = {attention.reads[0], keys[0], keys[1]};
+      part.reads = {read_of(attention, Operand::q), keys[0], keys[1]};
       if (hop > 0) {
         part.accumulate = true;
         part.reads.insert(part.reads.end(), attention.writes.begin(), attention.writes.end());
@@ -35,7 +35,7 @@ class Ring {
   }
 
   void backward(const Operation& attention, std::vector<Operation>& out) {
-    std::vector<Ref> keys{attention.reads[1], attention.reads[2]};
+    std::vector<Ref> keys{read_of(attention, Operand::k), read_of(attention, Operand::v)};
     std::vector<Ref> gradients;
     for (int hop = 0; hop < members_; ++hop) {
       std::vector<Ref> next;
@@ -46,9 +46,9 @@ class Ring {
       part.name += fmt::format(".part{}", hop);
       part.ring_offset = hop;
       part.accumulate = hop > 0;
-      part.reads[1] = keys[0];
-      part.reads[2] = keys[1];
-      part.writes = {attention.writes[0], gradients[0], gradients[1]};
+      read_of(part, Operand::k) = keys[0];
+      read_of(part, Operand::v) = keys[1];
+      part.writes = {write_of(attention, gradient_of(Operand::q)), gradients[0], gradients[1]};
       out.push_back(std::move(part));
       keys = std::move(next);
     }
@@ -58,7 +58,8 @@ class Ring {
 
  private:
   [[nodiscard]] static std::vector<Ref> own_gradients(const Operation& attention) {
-    return {attention.writes[1], attention.writes[2]};
+    return {write_of(attention, gradient_of(Operand::k)),
+            write_of(attention, gradient_of(Operand::v))};
   }
 
   [[nodiscard]] std::vector<Ref> copies(const std::vector<Ref>& of, const std::string& suffix) {

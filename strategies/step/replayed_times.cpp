@@ -202,8 +202,7 @@ std::string ReplayedTimes::message_key(int rank, const RoleProgram& role,
   const int ring = mesh.size(how.over);
   const int peer =
       mesh.moved(rank, how.over, (mesh.coordinate(rank, how.over) + how.offset + ring) % ring);
-  return fmt::format("message/{}/{}",
-                     local_bytes(mesh, role.tensor(operation.reads.front())).count(),
+  return fmt::format("message/{}/{}", local_bytes(mesh, role.tensor(carried(operation))).count(),
                      place_key({rank, peer}));
 }
 
@@ -221,7 +220,7 @@ MessageTime ReplayedTimes::message(int rank, const RoleProgram& role,
 
 Bytes ReplayedTimes::bytes_of(const RoleProgram& role, const RoleOperation& operation) const {
   return operation.operation->kind == OperationKind::send
-             ? local_bytes(program_.mesh, role.tensor(operation.reads.front()))
+             ? local_bytes(program_.mesh, role.tensor(carried(operation)))
              : message_of(role, operation);
 }
 

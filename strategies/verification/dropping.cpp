@@ -41,11 +41,13 @@ using Owners = std::map<std::pair<std::int64_t, std::int64_t>, int>;
 std::optional<DroppingRule> dropping_rule(const Program& program) {
   const Operation* dispatch = first_dispatch(program);
   if (dispatch == nullptr) return std::nullopt;
-  const Tensor& tokens = program.tensors[dispatch->reads[0].tensor];
-  const Extent* slots = find_extent(program.tensors[dispatch->writes[0].tensor], Dim::slot);
+  const Tensor& tokens = program.tensors[read_of(*dispatch, Operand::x).tensor];
+  const Extent* slots =
+      find_extent(program.tensors[write_of(*dispatch, Operand::slots).tensor], Dim::slot);
   const std::int64_t batch = find_extent(tokens, Dim::batch)->size;
   const int ranks = program.mesh.ranks();
-  const auto owners = std::make_shared<const Owners>(owners_of(program, dispatch->reads[0].tensor));
+  const auto owners =
+      std::make_shared<const Owners>(owners_of(program, read_of(*dispatch, Operand::x).tensor));
   return DroppingRule{local_size(program.mesh, *slots),
                       [owners, batch, ranks](std::int64_t sample, std::int64_t token) {
                         const auto microbatch = static_cast<int>(sample / batch);

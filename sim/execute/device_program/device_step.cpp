@@ -76,7 +76,8 @@ void DeviceTrainingStep<Real>::fetch(LoadedCommandGraph& loaded) {
     }
     for (std::uint32_t i = 0; i < cursor.role->operations.size(); ++i) {
       if (cursor.kind(i) != OperationKind::loss) continue;
-      const HeldValues<Real>& of = values_.held(cursor.rank, cursor.operation(i).writes[0]);
+      const HeldValues<Real>& of =
+          values_.held(cursor.rank, write_of(cursor.operation(i), Operand::loss));
       computations_.note_loss(cursor.rank, i, static_cast<double>(of.values.at(0)));
     }
   }

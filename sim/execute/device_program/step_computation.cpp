@@ -37,7 +37,7 @@ void TrainingStepCommands<Real>::compute(const RankCursor& cursor, std::uint32_t
     held(cursor.rank, each).written = true;
     at.writes.push_back(whole(buffer(cursor.rank, each)));
     const bool read_too = std::find(what.reads.begin(), what.reads.end(), each) != what.reads.end();
-    if (!read_too || works_in_place(what.operation->kind)) continue;
+    if (!read_too || row_of(what.operation->kind).in_place) continue;
     Region& to = at.writes.back();
     const NumberType type = builder_->graph().buffers[to.buffer].type;
     const Region beside =

@@ -220,7 +220,7 @@ bool TrainingStepCommands<Real>::end(RankCursor& cursor, std::uint32_t operation
 template <class Real>
 void TrainingStepCommands<Real>::send(const RankCursor& cursor, std::uint32_t operation) {
   const StreamIndex own = stream_of(cursor, operation);
-  const Region from = whole(read(cursor, operation, cursor.operation(operation).reads[0]));
+  const Region from = whole(read(cursor, operation, carried(cursor.operation(operation))));
   auto message = std::make_shared<Sent>();
   message->buffer =
       builder_->add_buffer(fmt::format("rank {} sent", cursor.rank), device_of(cursor.rank),
@@ -236,7 +236,7 @@ bool TrainingStepCommands<Real>::receive(const RankCursor& cursor, std::uint32_t
   ExpectedMessage& message = *cursor.messages[operation];
   if (!state_.comes_next(message)) return false;
   const auto sent = std::static_pointer_cast<const Sent>(state_.take(message));
-  const std::uint32_t to = cursor.operation(operation).writes[0];
+  const std::uint32_t to = carried(cursor.operation(operation));
   const Region where = whole(buffer(cursor.rank, to));
   if (sent->count != where.count) {
     throw ExecutionError{fmt::format("{} gets {} values where {} belong",

@@ -125,35 +125,21 @@ template <class Real>
   return out;
 }
 
-/// Which dimensions mean the same in all operands of an operation.
+/// Whether all operands hold the same part along a dimension.
 [[nodiscard]] bool agrees(Kind kind, Dim dim) {
-  switch (kind) {
-    case Kind::attention:
-    case Kind::attention_backward:  // a ring's keys are other tokens; see attention.cpp
-    case Kind::attention_scores:
-    case Kind::attention_scores_backward:
-    case Kind::attention_context:
-    case Kind::attention_context_backward:
-      return dim != Dim::sequence;
-    case Kind::rotary:
-    case Kind::rotary_backward:  // a shared key is put behind every head's own
-      return dim != Dim::head_size;
-    case Kind::convolution:
-    case Kind::convolution_input_grad:
-    case Kind::convolution_weight_grad:
-    case Kind::pool:
-    case Kind::pool_backward:
-      return dim == Dim::batch;
-    case Kind::fill:
-    case Kind::scale:
-    case Kind::cast:
-    case Kind::slice:
-    case Kind::host_copy:
-    case Kind::update:
-      return false;
-    default:
+  switch (row_of(kind).common) {
+    case CommonDims::all:
       return true;
+    case CommonDims::all_but_sequence:
+      return dim != Dim::sequence;
+    case CommonDims::all_but_head_size:
+      return dim != Dim::head_size;
+    case CommonDims::batch:
+      return dim == Dim::batch;
+    case CommonDims::none:
+      break;
   }
+  return false;
 }
 
 /// Padding stays zero, so that it never counts in a GEMM.

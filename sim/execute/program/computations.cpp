@@ -19,26 +19,9 @@ using Kind = OperationKind;
 template <class Real>
 constexpr double kSameLoss = sizeof(Real) == sizeof(double) ? 1e-9 : 1e-4;
 
-/// Those that carry numbers on do not add to gradients of their own accord.
-[[nodiscard]] bool makes_gradients(Kind kind) {
-  switch (kind) {
-    case Kind::scale:
-    case Kind::cast:
-    case Kind::slice:
-    case Kind::host_copy:
-    case Kind::update:
-    case Kind::add:
-      return false;
-    default:
-      return true;
-  }
-}
-
 /// What attention parts and recomputed operations are parts and copies of.
 [[nodiscard]] std::string drawn_as(const Operation& operation) {
-  if (operation.kind == Kind::attention || operation.kind == Kind::attention_backward) {
-    return "attention";
-  }
+  if (row_of(operation.kind).work == WorkRule::attention) return "attention";
   constexpr std::string_view kAgain = ".again";
   std::string name = operation.name;
   if (name.ends_with(kAgain)) name.resize(name.size() - kAgain.size());
@@ -69,12 +52,12 @@ void Computations<Real>::run(const RankCursor& cursor, std::uint32_t index) {
   }
   if (operation.kind != Kind::loss) return;
   losses_[{cursor.rank, index}] =
-      static_cast<double>(values_.held(cursor.rank, what.writes[0]).values.at(0));
+      static_cast<double>(values_.held(cursor.rank, write_of(what, Operand::loss)).values.at(0));
 }
 
 template <class Real>
 bool Computations<Real>::adds(const Operation& operation, const Tensor& written) {
-  const bool gradient = written.category == Category::gradient && makes_gradients(operation.kind);
+  const bool gradient = written.category == Category::gradient && !row_of(operation.kind).carries;
   return !combines_itself(operation) && (operation.accumulate || gradient);
 }
 
@@ -87,7 +70,7 @@ KernelSettings Computations<Real>::settings(const RankCursor& cursor, std::uint3
   out.step = step_;
   out.dropping = options_.dropping;
   if (what.operation->kind == Kind::matmul) {
-    const MeshSubAxes& partial = cursor.role->tensor(what.writes[0]).partial;
+    const MeshSubAxes& partial = cursor.role->tensor(write_of(what, Operand::y)).partial;
     out.adds_bias = state_.program().mesh.coordinate(cursor.rank, partial) == 0;
   }
   if (what.operation->dropout > 0) {
@@ -138,7 +121,8 @@ double Computations<Real>::loss() const {
   std::map<std::vector<int>, double> found;  // per set of ranks that have it together
   for (const auto& [place, value] : losses_) {
     const RankCursor& cursor = state_.cursor(place.first);
-    const Tensor& tensor = cursor.role->tensor(cursor.operation(place.second).writes[0]);
+    const Tensor& tensor =
+        cursor.role->tensor(write_of(cursor.operation(place.second), Operand::loss));
     found[state_.program().mesh.members(cursor.rank, tensor.partial)] += value;
   }
   if (found.empty()) throw ExecutionError{"no rank computes a loss"};

@@ -24,7 +24,7 @@ void Exchanges<Real>::begin(const RankCursor& cursor, std::uint32_t operation) {
   const OperationKind kind = cursor.kind(operation);
   if (kind == OperationKind::collective) come(cursor, operation);
   if (kind != OperationKind::send) return;
-  const std::uint32_t sent = cursor.operation(operation).reads[0];
+  const std::uint32_t sent = carried(cursor.operation(operation));
   state_.put(*cursor.messages[operation],
              std::make_shared<const std::vector<Real>>(values_.read(cursor, operation, sent)));
 }
@@ -203,7 +203,7 @@ bool Exchanges<Real>::receive(const RankCursor& cursor, std::uint32_t operation)
   ExpectedMessage& message = *cursor.messages[operation];
   if (!state_.comes_next(message)) return false;
   const auto payload = std::static_pointer_cast<const std::vector<Real>>(state_.take(message));
-  const std::uint32_t to = cursor.operation(operation).writes[0];
+  const std::uint32_t to = carried(cursor.operation(operation));
   const std::int64_t wanted = values_.layout(cursor, operation, to).elements();
   if (std::ssize(*payload) != wanted) {
     throw ExecutionError{fmt::format("{} gets {} values where {} belong",

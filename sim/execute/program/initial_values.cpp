@@ -16,18 +16,19 @@ constexpr double kWidth = 0.4;
 /// What an operation that reads a tensor as its `operand`th says about it.
 [[nodiscard]] std::optional<ProgramInput> told_by(const Program& program,
                                                   const Operation& operation, std::size_t operand) {
-  const auto tensor = [&](std::size_t i) -> const Tensor& {
-    return program.tensors[operation.reads[i].tensor];
+  const auto tensor = [&](Operand of) -> const Tensor& {
+    return program.tensors[read_of(operation, of).tensor];
   };
-  const bool by_table = operation.kind == Kind::embedding && operand == 0;
-  const bool by_logits = operation.kind == Kind::loss_sum && operand == 1;
-  if (by_table) {
-    const Extent& rows = tensor(1).extents.front();
+  const auto is = [&](Operand of) { return read_place(operation, of) == operand; };
+  if (is(Operand::tokens) && reads(operation, Operand::table)) {
+    const Extent& rows = tensor(Operand::table).extents.front();
     return ProgramInput{
         rows.dim == Dim::positions ? ProgramInput::Kind::position : ProgramInput::Kind::index,
         rows.size};
   }
-  if (by_logits) return ProgramInput{ProgramInput::Kind::index, tensor(0).extents.back().size};
+  if (is(Operand::labels)) {
+    return ProgramInput{ProgramInput::Kind::index, tensor(Operand::logits).extents.back().size};
+  }
   return std::nullopt;
 }
 

@@ -16,7 +16,7 @@ namespace {
   for (const Routine& routine : program.routines) {
     for (const Operation& operation : routine.operations) {
       if (operation.kind == OperationKind::dispatch) {
-        return global_elements(program.tensors[operation.reads[1].tensor]);
+        return global_elements(program.tensors[read_of(operation, Operand::experts).tensor]);
       }
     }
   }

@@ -64,15 +64,9 @@ double ExecutionParts<Real>::step() {
 
 template <class Real>
 bool ExecutionParts<Real>::end(RankCursor& cursor, std::uint32_t operation) {
-  switch (cursor.kind(operation)) {
-    case OperationKind::collective:
-    case OperationKind::send:
-    case OperationKind::receive:
-      return exchanges_.end(cursor, operation);
-    default:
-      computations_.run(cursor, operation);
-      return true;
-  }
+  if (row_of(cursor.kind(operation)).exchange) return exchanges_.end(cursor, operation);
+  computations_.run(cursor, operation);
+  return true;
 }
 
 template class ExecutionParts<float>;

@@ -91,7 +91,7 @@ void ExecutionState::create_message(RankCursor& cursor, std::uint32_t index,
       peer_of(program_, cursor.rank, *what.operation->communication, who(cursor, index));
   const int from = sends ? cursor.rank : peer;
   const int to = sends ? peer : cursor.rank;
-  const TensorInstance& tensor = cursor.role->instances[sends ? what.reads[0] : what.writes[0]];
+  const TensorInstance& tensor = cursor.role->instances[carried(what)];
   std::vector<ExpectedMessage*>& all = known[{from, to, tensor}];
   const auto open = std::find_if(all.begin(), all.end(), [&](const ExpectedMessage* message) {
     return (sends ? message->send : message->receive) == kNoOperation;

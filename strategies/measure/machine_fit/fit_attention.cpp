@@ -31,9 +31,7 @@ class FittingAttention {
       : fit_{fit}, figures_{fit.model.attention} {
     std::set<std::int64_t> sizes;
     for (const MachineMeasurement& each : kernels) {
-      const bool fused = each.kernel.kind == OperationKind::attention ||
-                         each.kernel.kind == OperationKind::attention_backward;
-      if (each.kernel.of != OperationClass::attention || !fused) continue;
+      if (row_of(each.kernel.kind).work != WorkRule::attention) continue;
       rows_.push_back(each);
       sizes.insert(each.kernel.k);
     }

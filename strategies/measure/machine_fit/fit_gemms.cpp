@@ -132,7 +132,7 @@ void convolutions(const Measurements& kernels, MachineFit& fit) {
     const Kernel& of = each.kernel;
     const auto& figures = fit.model.gemms[static_cast<std::size_t>(of.math)];
     if (of.of != OperationClass::convolution || !figures) continue;
-    if (!is_gemm(of.kind)) continue;
+    if (!uses_matrix_units(of.kind)) continue;
     const double memory = fit.model.memory_bandwidth.bytes_per_second();
     const double computing = gemm_seconds({of.batches, of.m, of.n, of.k}, *figures,
                                           *fit.model.peaks[static_cast<std::size_t>(of.math)],
@@ -142,24 +142,6 @@ void convolutions(const Measurements& kernels, MachineFit& fit) {
   }
   if (shares.empty()) return;
   fit.model.convolution_efficiency = std::clamp(median(shares), 0.001, 1.0);
-}
-
-bool is_gemm(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::matmul:
-    case OperationKind::attention:
-    case OperationKind::attention_backward:
-    case OperationKind::attention_scores:
-    case OperationKind::attention_scores_backward:
-    case OperationKind::attention_context:
-    case OperationKind::attention_context_backward:
-    case OperationKind::convolution:
-    case OperationKind::convolution_input_grad:
-    case OperationKind::convolution_weight_grad:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace lockstep::fitting

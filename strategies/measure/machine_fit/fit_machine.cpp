@@ -105,7 +105,7 @@ class Fitting {
     std::map<OperationKind, Measurements> rows;
     for (const MachineMeasurement& each : kernels_) {
       const Kernel& of = each.kernel;
-      if (fitting::is_gemm(of.kind) || of.moved_bytes <= 0) continue;
+      if (uses_matrix_units(of.kind) || of.moved_bytes <= 0) continue;
       rows[of.kind].push_back(each);
     }
     for (auto& [kind, of_kind] : rows) {

@@ -37,7 +37,4 @@ void convolutions(const Measurements& kernels, MachineFit& fit);
 /// Fused attention.
 void attention(const Measurements& kernels, MachineFit& fit);
 
-/// Whether this kind of operation is fitted as a GEMM, not by its bytes.
-[[nodiscard]] bool is_gemm(OperationKind kind);
-
 }  // namespace lockstep::fitting

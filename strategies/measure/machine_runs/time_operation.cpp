@@ -80,24 +80,18 @@ void fill(LoadedCommandGraph& loaded, const CommandGraph& graph, const Contents&
   return median(loaded->seconds(options.warmups, options.repeats));
 }
 
-/// Rows of the table that a whole number of an operation stands for.
+/// Number of rows that the integers of an operation count: of the table, of the experts' slots, or
+/// of the vocabulary.
 [[nodiscard]] std::int64_t rows_of(const Program& program, const Operation& operation) {
-  const auto tensor = [&](std::size_t i) -> const Tensor& {
-    return program.tensors[operation.reads[i].tensor];
-  };
-  switch (operation.kind) {
-    case OperationKind::embedding:
-      return tensor(1).extents.front().size;
-    case OperationKind::embedding_backward:
-    case OperationKind::dispatch:
-      return program.tensors[operation.writes[0].tensor].extents.front().size;
-    case OperationKind::dispatch_backward:
-    case OperationKind::combine:
-    case OperationKind::combine_backward:
-      return tensor(0).extents.front().size;
-    default:
-      return tensor(0).extents.back().size;
+  for (const Operand operand : {Operand::table, Operand::slots}) {
+    for (const Operand each : {operand, gradient_of(operand)}) {
+      const bool read = reads(operation, each);
+      if (!read && !writes(operation, each)) continue;
+      const Ref& ref = read ? read_of(operation, each) : write_of(operation, each);
+      return program.tensors[ref.tensor].extents.front().size;
+    }
   }
+  return program.tensors[operation.reads.front().tensor].extents.back().size;
 }
 
 }  // namespace

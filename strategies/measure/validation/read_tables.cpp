@@ -134,27 +134,12 @@ void read_heads(ObjectReader& in, DeviceTable& table) {
   table.head_size = length(in, "head_dim");
 }
 
-/// Whether memory bandwidth alone decides the time of such a kernel (sim/cost/roofline.hpp).
-bool memory_bound(OperationKind kind) {
-  switch (class_of(kind)) {
-    case OperationClass::matmul:
-    case OperationClass::convolution:
-    case OperationClass::copy:
-    case OperationClass::communication:
-      return false;
-    case OperationClass::attention:
-      return kind == OperationKind::softmax || kind == OperationKind::softmax_backward;
-    default:
-      return true;
-  }
-}
-
 OperationKind read_operation(ObjectReader& in) {
   std::vector<std::string_view> names;
   std::vector<OperationKind> kinds;
   for (std::size_t i = 0; i < kOperationKinds; ++i) {
     const auto kind = static_cast<OperationKind>(i);
-    if (!memory_bound(kind)) continue;
+    if (row_of(kind).work == WorkRule::none || uses_matrix_units(kind)) continue;
     kinds.push_back(kind);
     names.push_back(to_string(kind));
   }

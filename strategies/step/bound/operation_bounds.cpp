@@ -123,7 +123,7 @@ MessageBound OperationBounds::message(const Program& program, int rank, const Op
   const int ring = mesh.size(how.over);
   const int peer =
       mesh.moved(rank, how.over, (mesh.coordinate(rank, how.over) + how.offset + ring) % ring);
-  return message(rank, peer, local_total(program, {send.reads.front()}));
+  return message(rank, peer, local_total(program, {carried(send)}));
 }
 
 MessageBound OperationBounds::message(int from, int to, Bytes size) {

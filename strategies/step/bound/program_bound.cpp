@@ -122,8 +122,7 @@ class RoleClock {
     const std::vector<Operation>& operations = program_.routines[call.routine].operations;
     for (const Operation& operation : operations) {
       if (operation.kind != OperationKind::receive || !waits) continue;
-      if (!arrivals.contains(instance_of(program_, operation.writes.front(), call).key()))
-        return false;
+      if (!arrivals.contains(instance_of(program_, carried(operation), call).key())) return false;
     }
     host_ += routine.host;
     for (std::size_t i = 0; i < operations.size(); ++i)
@@ -145,7 +144,7 @@ class RoleClock {
   }
 
   void receive(const Call& call, const Operation& operation, const Arrivals& arrivals) {
-    const Instance what = instance_of(program_, operation.writes.front(), call);
+    const Instance what = instance_of(program_, carried(operation), call);
     const auto found = arrivals.find(what.key());
     const Duration there = found == arrivals.end() ? Duration{} : found->second;
     streams_[operation.stream] = std::max(streams_[operation.stream], there);
@@ -156,7 +155,7 @@ class RoleClock {
   void send(const Call& call, const Operation& operation, Arrivals& arrivals) {
     if (operation.communication->host) return;
     const MessageBound time = bounds_.message(program_, rank_, operation);
-    const Instance what = instance_of(program_, operation.reads.front(), call);
+    const Instance what = instance_of(program_, carried(operation), call);
     Duration begin;
     if (operation.stream == kComputeStream) {
       begin = std::max(now_, blocker_);

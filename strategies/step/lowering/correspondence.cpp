@@ -121,10 +121,8 @@ class FoldedRanks final : public Correspondence {
   void count(const Part& part) override { fold_.count(part.transfers); }
 
   Correspondent message(const RoleProgram& role, const RoleOperation& operation) override {
-    const bool sends = operation.operation->kind == OperationKind::send;
-    const std::uint32_t tensor = sends ? operation.reads[0] : operation.writes[0];
     const FoldedTrainingStep::Message message =
-        fold_.message(rank_, *operation.operation, role.instances[tensor]);
+        fold_.message(rank_, *operation.operation, role.instances[carried(operation)]);
     return {message.peer, message.tag};
   }
 
@@ -220,8 +218,7 @@ MessageEnds ends_of(const LoweringInput& input, int rank, const RoleProgram& rol
       mesh.moved(rank, how.over, (mesh.coordinate(rank, how.over) + how.offset + size) % size);
   const int other = input.kinds == nullptr ? peer : input.kinds->representative_of(peer);
   const bool sends = operation.operation->kind == OperationKind::send;
-  const std::uint32_t tensor = sends ? operation.reads[0] : operation.writes[0];
-  return {sends ? rank : other, sends ? other : rank, role.instances[tensor]};
+  return {sends ? rank : other, sends ? other : rank, role.instances[carried(operation)]};
 }
 
 }  // namespace lockstep

@@ -11,11 +11,6 @@ namespace {
 
 using Kind = OperationKind;
 
-bool communicates(const Operation& operation) {
-  return operation.kind == Kind::collective || operation.kind == Kind::send ||
-         operation.kind == Kind::receive;
-}
-
 /// Without axes of one member, and without a list of all positions.
 Communication plain(const Communication& how, const Mesh& mesh) {
   Communication out = how;
@@ -40,9 +35,7 @@ bool same(const TrainingStepCommunication& a, const TrainingStepCommunication& b
 
 Bytes bytes_of(const RoleProgram& role, const RoleOperation& operation) {
   if (operation.operation->kind == Kind::collective) return message_of(role, operation);
-  const bool sends = operation.operation->kind == Kind::send;
-  return local_bytes(role.program->mesh,
-                     role.tensor(sends ? operation.reads[0] : operation.writes[0]));
+  return local_bytes(role.program->mesh, role.tensor(carried(operation)));
 }
 
 }  // namespace
@@ -54,7 +47,7 @@ TrainingStepCommunications::TrainingStepCommunications(const Program& program,
     std::vector<std::uint32_t>& list = of_role_.emplace_back();
     std::vector<std::uint32_t>& times = times_in_role_.emplace_back();
     for (const RoleOperation& operation : role.operations) {
-      if (!communicates(*operation.operation)) continue;
+      if (!row_of(operation.operation->kind).exchange) continue;
       const auto [found, is_new] = of_operation_.try_emplace(operation.operation, kNone);
       if (is_new) found->second = intern(role, operation);
       const std::uint32_t id = found->second;

@@ -18,9 +18,7 @@ RoleLowering lower_role(const RoleProgram& role, const KernelTimes& kernels) {
       out.streams.push_back(operation.stream);
     }
     out.stream_of.push_back(stream);
-    const bool communicates = operation.kind == Kind::collective || operation.kind == Kind::send ||
-                              operation.kind == Kind::receive;
-    if (communicates) out.communications.push_back(i);
+    if (row_of(operation.kind).exchange) out.communications.push_back(i);
   }
   return out;
 }

@@ -34,9 +34,8 @@ struct OperationCosts {
     case OperationKind::collective:
       return message_of(role, operation);
     case OperationKind::send:
-      return local_bytes(role.program->mesh, role.tensor(operation.reads[0]));
     case OperationKind::receive:
-      return local_bytes(role.program->mesh, role.tensor(operation.writes[0]));
+      return local_bytes(role.program->mesh, role.tensor(carried(operation)));
     default:
       return {};
   }
@@ -46,10 +45,8 @@ struct OperationCosts {
                                       const KernelTimes& kernels) {
   const Operation& of = *operation.operation;
   const bool calls = of.kind == OperationKind::collective;
-  const bool computes =
-      !calls && of.kind != OperationKind::send && of.kind != OperationKind::receive;
   OperationCosts out;
-  if (computes) out.kernel = kernels.of(role, operation);
+  if (!row_of(of.kind).exchange) out.kernel = kernels.of(role, operation);
   out.message = passed_bytes(role, operation);
   out.issue = kernels.launch_time(operation);
   out.host_waits = kernels.host_waits(of);

@@ -31,9 +31,8 @@ void walk(const Schedule& schedule, int rank, int lane, const Take& take) {
 Bytes bytes_of(const RoleProgram& role, const RoleOperation& operation) {
   switch (operation.operation->kind) {
     case OperationKind::send:
-      return local_bytes(role.program->mesh, role.tensor(operation.reads[0]));
     case OperationKind::receive:
-      return local_bytes(role.program->mesh, role.tensor(operation.writes[0]));
+      return local_bytes(role.program->mesh, role.tensor(carried(operation)));
     default:
       return message_of(role, operation);
   }

@@ -55,7 +55,8 @@ template <class Numbers>
 }
 
 struct Layouts {
-  explicit Layouts(const Lowering& to) : q{to.in(0)}, k{to.in(1)}, v{to.in(2)} {}
+  explicit Layouts(const Lowering& to)
+      : q{to.in(Operand::q)}, k{to.in(Operand::k)}, v{to.in(Operand::v)} {}
   [[nodiscard]] std::int64_t width() const { return q.axes[3].length(); }
   [[nodiscard]] std::int64_t value_width() const { return v.axes[3].length(); }
   const PartLayout& q;
@@ -91,8 +92,7 @@ void tell(const Lowering& to, KernelLaunch& launch, const Sides& sides) {
 }
 
 void refuse_sinks(const Lowering& to) {
-  const std::size_t reads = to.operation().reads.size();
-  if (reads == 4 || reads == 7) {
+  if (to.reads_it(Operand::sinks)) {
     kernels::refuse(to.call, "attention with sinks is not executed on GPUs; use --backend host");
   }
 }
@@ -103,39 +103,43 @@ void refuse_sinks(const Lowering& to) {
 
 }  // namespace
 
-/// [q, k, v, (o, statistics)] -> [o, statistics]
 void attention(Lowering& to) {
   refuse_sinks(to);
   const Layouts of{to};
   const Sides sides = sides_of(to, {64, 32}, [&](std::int64_t queries, std::int64_t keys) {
     return kernels::attention_scratch(queries, keys, of.width(), of.value_width());
   });
-  std::vector<LoweredOperand> reads{read(0), read(1), read(2)};
-  if (to.operation().accumulate) reads.insert(reads.end(), {read(3), read(4)});
+  std::vector<LoweredOperand> reads{to.read(Operand::q), to.read(Operand::k), to.read(Operand::v)};
+  if (to.operation().accumulate)
+    reads.insert(reads.end(), {to.read(Operand::o), to.read(Operand::statistics)});
   tell(to,
        to.add(F::attention, blocks_of_queries(of, sides.queries), std::move(reads),
-              {written(0), written(1)}),
+              {to.written(Operand::o), to.written(Operand::statistics)}),
        sides);
 }
 
-/// [q, k, v, o, statistics, g_o] -> [g_q, g_k, g_v]
 void attention_backward(Lowering& to) {
   refuse_sinks(to);
   const Layouts of{to};
-  const std::vector<LoweredOperand> reads{read(0), read(1), read(2), read(3), read(4), read(5)};
+  const std::vector<LoweredOperand> reads{
+      to.read(Operand::q), to.read(Operand::k),          to.read(Operand::v),
+      to.read(Operand::o), to.read(Operand::statistics), to.read(gradient_of(Operand::o))};
   const Sides query = sides_of(to, {64, 32}, [&](std::int64_t queries, std::int64_t keys) {
     return kernels::query_gradient_scratch(queries, keys, of.width(), of.value_width());
   });
   tell(to,
        to.add(F::attention_query_gradient, blocks_of_queries(of, query.queries), reads,
-              {written(0)}),
+              {to.written(gradient_of(Operand::q))}),
        query);
   const Sides key = sides_of(to, {32, 64}, [&](std::int64_t queries, std::int64_t keys) {
     return kernels::key_gradient_scratch(queries, keys, of.width(), of.value_width());
   });
   const std::int64_t count =
       of.k.axes[0].length() * of.k.axes[2].length() * ceil_div(of.k.axes[1].length(), key.keys);
-  tell(to, to.add(F::attention_key_gradient, count, reads, {written(1), written(2)}), key);
+  tell(to,
+       to.add(F::attention_key_gradient, count, reads,
+              {to.written(gradient_of(Operand::k)), to.written(gradient_of(Operand::v))}),
+       key);
 }
 
 }  // namespace lockstep::lowering

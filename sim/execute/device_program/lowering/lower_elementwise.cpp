@@ -46,22 +46,22 @@ void activation(Lowering& to) {
   to.each(F::activate).sizes = {function_of(to)};
 }
 
-/// [x, (gate), g_y] -> [g_x, (g_gate)]
 void activation_backward(Lowering& to) {
   to.each(F::activate_gradient).sizes = {function_of(to)};
-  std::vector<LoweredOperand>& reads = to.out.kernels.back().reads;
-  if (reads.size() > 2) std::swap(reads[1], reads[2]);
+  std::vector<LoweredOperand> reads{to.read(Operand::x), to.read(gradient_of(Operand::y))};
+  if (to.reads_it(Operand::gate)) reads.push_back(to.read(Operand::gate));
+  to.out.kernels.back().reads = std::move(reads);
 }
 
 void dropout(Lowering& to) {
   std::int64_t sample = 1;
-  for (const PartAxis& axis : to.in(0).axes) {
+  for (const PartAxis& axis : to.in(Operand::x).axes) {
     if (axis.dim != Dim::batch) sample *= axis.size;
   }
   KernelLaunch& launch = to.each(F::drop);
   launch.sizes = {to.call.first_sample * sample};
   launch.numbers = {to.operation().dropout};
-  launch.tables = {table_of(to.in(0).global_indices())};
+  launch.tables = {table_of(to.in(Operand::x).global_indices())};
   launch.draw = to.call.draw;
 }
 
@@ -70,8 +70,8 @@ void dropout_backward(Lowering& to) {
 }
 
 void moved(Lowering& to) {
-  const PartLayout& x = to.in(0);
-  const PartLayout& y = to.to(0);
+  const PartLayout& x = to.in(Operand::x);
+  const PartLayout& y = to.to(Operand::y);
   const bool alike = x.axes == y.axes && x.is_flat == y.is_flat && x.first_flat == y.first_flat &&
                      x.flat == y.flat;
   KernelLaunch& launch = to.each(F::move);
@@ -79,28 +79,33 @@ void moved(Lowering& to) {
   launch.tables = {nullptr, alike ? nullptr : table_of(places_of_common(x, y))};
 }
 
-/// [x, (shared)] -> [y]
 void rotary(Lowering& to) {
-  const std::int64_t own = to.in(0).axes[3].length();
-  const std::int64_t width = to.to(0).axes[3].length();
-  const bool shared = to.reads.size() > 1;
-  check_widths(to, width, own, shared ? &to.in(1) : nullptr);
-  if (!shared) return turn(to, to.to(0), {own, width, 0, 0, own, false, 1}, read(0), written(0));
-  turn(to, to.to(0), {own, width, 0, 0, own, false, 0}, read(0), written(0));
-  turn(to, to.to(0), {width - own, width, 0, own, width - own, true, 1}, read(1), written(0));
+  const std::int64_t own = to.in(Operand::x).axes[3].length();
+  const std::int64_t width = to.to(Operand::y).axes[3].length();
+  const bool shared = to.reads_it(Operand::shared);
+  check_widths(to, width, own, shared ? &to.in(Operand::shared) : nullptr);
+  if (!shared)
+    return turn(to, to.to(Operand::y), {own, width, 0, 0, own, false, 1}, to.read(Operand::x),
+                to.written(Operand::y));
+  turn(to, to.to(Operand::y), {own, width, 0, 0, own, false, 0}, to.read(Operand::x),
+       to.written(Operand::y));
+  turn(to, to.to(Operand::y), {width - own, width, 0, own, width - own, true, 1},
+       to.read(Operand::shared), to.written(Operand::y));
 }
 
-/// [g_y] -> [g_x, (g_shared)]
 void rotary_backward(Lowering& to) {
-  const PartLayout& g = to.in(0);
-  const std::int64_t own = to.to(0).axes[3].length();
+  const PartLayout& g = to.in(gradient_of(Operand::y));
+  const std::int64_t own = to.to(gradient_of(Operand::x)).axes[3].length();
   const std::int64_t width = g.axes[3].length();
-  const bool shared = to.writes.size() > 1;
-  check_widths(to, width, own, shared ? &to.to(1) : nullptr);
-  turn(to, g, {width, own, 0, 0, own, false, shared ? 0.0 : -1.0}, read(0), written(0));
+  const bool shared = to.writes_it(gradient_of(Operand::shared));
+  check_widths(to, width, own, shared ? &to.to(gradient_of(Operand::shared)) : nullptr);
+  turn(to, g, {width, own, 0, 0, own, false, shared ? 0.0 : -1.0}, to.read(gradient_of(Operand::y)),
+       to.written(gradient_of(Operand::x)));
   if (!shared) return;
   const std::int64_t tokens = g.axes[0].length() * g.axes[1].length();
-  KernelLaunch& launch = to.add(F::rotate_shared, tokens * (width - own), {read(0)}, {written(1)});
+  KernelLaunch& launch =
+      to.add(F::rotate_shared, tokens * (width - own), {to.read(gradient_of(Operand::y))},
+             {to.written(gradient_of(Operand::shared))});
   launch.sizes = {g.axes[2].length(), g.axes[1].length(), width, own, width - own};
   launch.numbers = {-1};
   launch.tables = {table_of(g.axes[1].at)};

@@ -36,17 +36,15 @@ struct Groups {
   return out;
 }
 
-/// `experts`: which read says what tokens choose.
-[[nodiscard]] Visits assigned(Lowering& to, std::size_t experts, const Tensor& tensor,
-                              const PartLayout& slots) {
+[[nodiscard]] Visits assigned(Lowering& to, const Tensor& tensor, const PartLayout& slots) {
   kernels::check_whole(to.call, tensor, slots.axes[0]);
-  const PartLayout& chosen = to.in(experts);
+  const PartLayout& chosen = to.in(Operand::experts);
   const std::int64_t room = slots.axes[1].length();
   Visits out{width_of(slots), width_of(chosen), chosen.elements(), slots.axes[0].length() * room,
              to.scratch({chosen.elements(), NumberType::fp64, {}})};
-  Groups groups = groups_of(to, *to.read_tensors[experts], chosen);
+  Groups groups = groups_of(to, to.tensor_in(Operand::experts), chosen);
   KernelLaunch& launch =
-      to.add(F::assign_slots, slots.axes[0].length(), {read(experts)}, {out.slot});
+      to.add(F::assign_slots, slots.axes[0].length(), {to.read(Operand::experts)}, {out.slot});
   const std::int64_t share = to.call.dropping == nullptr ? out.count : to.call.dropping->capacity;
   launch.sizes = {out.count, out.choices, room, groups.count, share};
   if (to.call.dropping != nullptr) {
@@ -59,60 +57,63 @@ struct Groups {
 
 /// To the slots of visits, from tokens; what nobody visits is zero.
 void send(Lowering& to, const Visits& visits, LoweredOperand x, const LoweredOperand* weights) {
-  to.clear(0);
+  const Operand slots = to.writes_it(Operand::slots) ? Operand::slots : gradient_of(Operand::slots);
+  to.clear(slots);
   std::vector<LoweredOperand> from{x, visits.slot};
   if (weights != nullptr) from.push_back(*weights);
-  to.add(F::send_to_slots, visits.count * visits.width, std::move(from), {written(0)}).sizes = {
-      visits.width, visits.choices, visits.slots, weights == nullptr ? 0 : 1};
+  to.add(F::send_to_slots, visits.count * visits.width, std::move(from), {to.written(slots)})
+      .sizes = {visits.width, visits.choices, visits.slots, weights == nullptr ? 0 : 1};
 }
 
-void take(Lowering& to, const Visits& visits, const LoweredOperand* weights) {
-  std::vector<LoweredOperand> from{read(0), visits.slot};
+/// From the slots of visits, to tokens.
+void take(Lowering& to, const Visits& visits, LoweredOperand slots, Operand y,
+          const LoweredOperand* weights) {
+  std::vector<LoweredOperand> from{slots, visits.slot};
   if (weights != nullptr) from.push_back(*weights);
-  to.add(F::take_from_slots, to.to(0).elements(), std::move(from), {written(0)}).sizes = {
+  to.add(F::take_from_slots, to.to(y).elements(), std::move(from), {to.written(y)}).sizes = {
       visits.width, visits.choices, visits.slots, weights == nullptr ? 0 : 1};
 }
 
 }  // namespace
 
-/// [logits] -> [weights, experts]
 void router(Lowering& to) {
-  kernels::check_whole(to.call, *to.read_tensors[0], to.in(0).axes.back());
+  kernels::check_whole(to.call, to.tensor_in(Operand::logits), to.in(Operand::logits).axes.back());
   KernelLaunch& launch = to.each(F::route);
-  launch.count = rows_of(to.in(0));
-  launch.sizes = {width_of(to.in(0)), width_of(to.to(0))};
+  launch.count = rows_of(to.in(Operand::logits));
+  launch.sizes = {width_of(to.in(Operand::logits)), width_of(to.to(Operand::weights))};
 }
 
-/// [logits, weights, experts, g_weights] -> [g_logits]
 void router_backward(Lowering& to) {
   KernelLaunch& launch = to.each(F::route_gradient);
-  launch.count = rows_of(to.in(0));
-  launch.sizes = {width_of(to.in(0)), width_of(to.in(1))};
+  launch.count = rows_of(to.in(Operand::logits));
+  launch.sizes = {width_of(to.in(Operand::logits)), width_of(to.in(Operand::weights))};
 }
 
-/// [x, experts] -> [slots]
 void dispatch(Lowering& to) {
-  send(to, assigned(to, 1, *to.tensors[0], to.to(0)), read(0), nullptr);
+  const Visits visits = assigned(to, to.tensor_to(Operand::slots), to.to(Operand::slots));
+  send(to, visits, to.read(Operand::x), nullptr);
 }
 
-/// [g_slots, experts] -> [g_x]
 void dispatch_backward(Lowering& to) {
-  take(to, assigned(to, 1, *to.read_tensors[0], to.in(0)), nullptr);
+  constexpr Operand kSlots = gradient_of(Operand::slots);
+  const Visits visits = assigned(to, to.tensor_in(kSlots), to.in(kSlots));
+  take(to, visits, to.read(kSlots), gradient_of(Operand::x), nullptr);
 }
 
-/// [slots, weights, experts] -> [y]
 void combine(Lowering& to) {
-  const LoweredOperand weights = read(1);
-  take(to, assigned(to, 2, *to.read_tensors[0], to.in(0)), &weights);
+  const LoweredOperand weights = to.read(Operand::weights);
+  const Visits visits = assigned(to, to.tensor_in(Operand::slots), to.in(Operand::slots));
+  take(to, visits, to.read(Operand::slots), Operand::y, &weights);
 }
 
-/// [slots, weights, experts, g_y] -> [g_slots, g_weights]
 void combine_backward(Lowering& to) {
-  const LoweredOperand weights = read(1);
-  const Visits visits = assigned(to, 2, *to.read_tensors[0], to.in(0));
-  send(to, visits, read(3), &weights);
-  to.add(F::weight_gradient, visits.count, {read(0), visits.slot, read(3)}, {written(1)}).sizes = {
-      visits.width, visits.choices, visits.slots};
+  const LoweredOperand weights = to.read(Operand::weights);
+  const LoweredOperand g = to.read(gradient_of(Operand::y));
+  const Visits visits = assigned(to, to.tensor_in(Operand::slots), to.in(Operand::slots));
+  send(to, visits, g, &weights);
+  to.add(F::weight_gradient, visits.count, {to.read(Operand::slots), visits.slot, g},
+         {to.written(gradient_of(Operand::weights))})
+      .sizes = {visits.width, visits.choices, visits.slots};
 }
 
 }  // namespace lockstep::lowering

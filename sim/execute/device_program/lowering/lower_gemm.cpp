@@ -71,36 +71,39 @@ KernelLaunch& gemm(Lowering& to, std::int64_t m, std::int64_t n, std::int64_t k,
 }
 
 void matmul(Lowering& to) {
-  const PartLayout& a = to.in(0);
-  const PartLayout& b = to.in(1);
-  const PartLayout& y = to.to(0);
+  const PartLayout& a = to.in(Operand::a);
+  const PartLayout& b = to.in(Operand::b);
+  const PartLayout& y = to.to(Operand::y);
   const kernels::GemmGroups of = kernels::gemm_groups(to.call, a, b, y);
   gemm(to,
-       {read(0), {places_along(a, of.rows), places_along(a, of.inner), places_along(a, of.all)}},
-       {read(1), {places_along(b, of.inner), places_along(b, of.columns), places_along(b, of.all)}},
-       {written(0),
+       {to.read(Operand::a),
+        {places_along(a, of.rows), places_along(a, of.inner), places_along(a, of.all)}},
+       {to.read(Operand::b),
+        {places_along(b, of.inner), places_along(b, of.columns), places_along(b, of.all)}},
+       {to.written(Operand::y),
         {places_along(y, of.rows), places_along(y, of.columns), places_along(y, of.all)}});
-  if (to.reads.size() < 3 || !to.call.adds_bias) return;
-  KernelLaunch& bias = to.add(F::add_bias, y.elements(), {read(2)}, {written(0)});
-  const std::vector<PartAxis> last = last_axes(y, to.in(2));
-  bias.tables = {table_of(places_along(to.in(2), last))};
+  if (!to.reads_it(Operand::bias) || !to.call.adds_bias) return;
+  KernelLaunch& bias =
+      to.add(F::add_bias, y.elements(), {to.read(Operand::bias)}, {to.written(Operand::y)});
+  const std::vector<PartAxis> last = last_axes(y, to.in(Operand::bias));
+  bias.tables = {table_of(places_along(to.in(Operand::bias), last))};
   bias.sizes = {1};
   for (const PartAxis& axis : last) bias.sizes[0] *= axis.length();
 }
 
-/// [g_y] -> [g_bias]
 void bias_gradient(Lowering& to) {
-  const PartLayout& g = to.in(0);
-  const PartLayout& y = to.to(0);
+  const PartLayout& g = to.in(gradient_of(Operand::y));
+  const PartLayout& y = to.to(gradient_of(Operand::bias));
   std::vector<PartAxis> rest;
   for (const PartAxis& axis : g.axes) {
     if (y.find(axis.dim) == nullptr) rest.push_back(axis);
   }
   Table rows = places_along(g, rest);
-  const PartSums sums = part_sums(to, F::sum_columns, size_of(rows), y.elements(), 1, {read(0)});
+  const PartSums sums = part_sums(to, F::sum_columns, size_of(rows), y.elements(), 1,
+                                  {to.read(gradient_of(Operand::y))});
   to.out.kernels.back().launch.tables = {table_of(places_along(g, y.axes)),
                                          table_of(std::move(rows))};
-  add_parts(to, sums, {written(0)});
+  add_parts(to, sums, {to.written(gradient_of(Operand::bias))});
 }
 
 }  // namespace lockstep::lowering

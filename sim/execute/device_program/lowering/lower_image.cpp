@@ -70,51 +70,51 @@ struct Convolution {
 template <class Each>
 void for_each_part(Lowering& to, const Convolution& of, Each&& each) {
   if (of.is_plain()) {
-    for (std::int64_t i = 0; i < of.x.images; i += of.together) each(i, read(0), of.first_x(i));
+    for (std::int64_t i = 0; i < of.x.images; i += of.together)
+      each(i, to.read(Operand::x), of.first_x(i));
     return;
   }
   const LoweredOperand taps = of.scratch(to, {0, NumberType::fp32, 0});
   for (std::int64_t i = 0; i < of.x.images; i += of.together) {
-    to.add(F::gather_taps, of.places(i) * of.taps() * of.groups(), {read(0)}, {taps}).sizes =
-        windows(of.operation, of.x, of.y, i);
+    to.add(F::gather_taps, of.places(i) * of.taps() * of.groups(), {to.read(Operand::x)}, {taps})
+        .sizes = windows(of.operation, of.x, of.y, i);
     each(i, taps, 0);
   }
 }
 
 }  // namespace
 
-/// [x, weight] -> [y]
 void convolution(Lowering& to) {
-  const Convolution of{to, to.in(0), to.to(0)};
+  const Convolution of{to, to.in(Operand::x), to.to(Operand::y)};
   const std::int64_t n = of.y.channels;
   for_each_part(to, of, [&](std::int64_t image, LoweredOperand taps, std::int64_t first) {
-    gemm(to, of.places(image), n, of.depth, {taps, first, of.depth, 1}, {read(1), 0, n, 1},
-         {written(0), of.first_y(image), n, 1});
+    gemm(to, of.places(image), n, of.depth, {taps, first, of.depth, 1},
+         {to.read(Operand::weight), 0, n, 1}, {to.written(Operand::y), of.first_y(image), n, 1});
   });
 }
 
-/// [x, g_y] -> [g_weight]
 void convolution_weight_grad(Lowering& to) {
-  const Convolution of{to, to.in(0), to.in(1)};
+  const Convolution of{to, to.in(Operand::x), to.in(gradient_of(Operand::y))};
   const std::int64_t n = of.y.channels;
   for_each_part(to, of, [&](std::int64_t image, LoweredOperand taps, std::int64_t first) {
     KernelLaunch& launch = gemm(to, of.depth, n, of.places(image), {taps, first, 1, of.depth},
-                                {read(1), of.first_y(image), n, 1}, {written(0), 0, n, 1});
+                                {to.read(gradient_of(Operand::y)), of.first_y(image), n, 1},
+                                {to.written(gradient_of(Operand::weight)), 0, n, 1});
     if (image > 0) launch.adds = 1;
   });
 }
 
-/// [g_y, weight] -> [g_x]
 void convolution_input_grad(Lowering& to) {
-  const Convolution of{to, to.to(0), to.in(0)};
+  const Convolution of{to, to.to(gradient_of(Operand::x)), to.in(gradient_of(Operand::y))};
   const std::int64_t n = of.y.channels;
   const auto image_gemm = [&](std::int64_t image, const Matrix& y) {
-    gemm(to, of.places(image), of.depth, n, {read(0), of.first_y(image), n, 1}, {read(1), 0, 1, n},
-         y);
+    gemm(to, of.places(image), of.depth, n,
+         {to.read(gradient_of(Operand::y)), of.first_y(image), n, 1},
+         {to.read(Operand::weight), 0, 1, n}, y);
   };
   if (of.is_plain()) {
     for (std::int64_t i = 0; i < of.x.images; i += of.together) {
-      image_gemm(i, {written(0), of.first_x(i), of.depth, 1});
+      image_gemm(i, {to.written(gradient_of(Operand::x)), of.first_x(i), of.depth, 1});
     }
     return;
   }
@@ -122,38 +122,41 @@ void convolution_input_grad(Lowering& to) {
   for (std::int64_t i = 0; i < of.x.images; i += of.together) {
     image_gemm(i, {taps, 0, of.depth, 1});
     const std::int64_t images = std::min(of.together, of.x.images - i);
-    to.add(F::sum_taps, images * of.x.of_image() * of.groups(), {taps}, {written(0)}).sizes =
-        windows(of.operation, of.x, of.y, i);
+    to.add(F::sum_taps, images * of.x.of_image() * of.groups(), {taps},
+           {to.written(gradient_of(Operand::x))})
+        .sizes = windows(of.operation, of.x, of.y, i);
   }
 }
 
-/// [x] -> [y]
 void pool(Lowering& to) {
   if (to.operation().window == 0) {
-    to.each(F::pool_mean).sizes = {width_of(to.in(0)),
-                                   to.in(0).unflattened() / to.to(0).unflattened()};
+    to.each(F::pool_mean).sizes = {
+        width_of(to.in(Operand::x)),
+        to.in(Operand::x).unflattened() / to.to(Operand::y).unflattened()};
     return;
   }
-  to.each(F::pool_maximum).sizes = windows(to.operation(), Pixels{to.in(0)}, Pixels{to.to(0)});
+  to.each(F::pool_maximum).sizes =
+      windows(to.operation(), Pixels{to.in(Operand::x)}, Pixels{to.to(Operand::y)});
 }
 
-/// [x, y, g_y] -> [g_x]
 void pool_backward(Lowering& to) {
   if (to.operation().window == 0) {
-    to.each(F::pool_mean_gradient).sizes = {width_of(to.in(0)),
-                                            to.in(0).unflattened() / to.in(1).unflattened()};
+    to.each(F::pool_mean_gradient).sizes = {
+        width_of(to.in(Operand::x)),
+        to.in(Operand::x).unflattened() / to.in(Operand::y).unflattened()};
     return;
   }
   to.each(F::pool_maximum_gradient).sizes =
-      windows(to.operation(), Pixels{to.in(0)}, Pixels{to.in(1)});
+      windows(to.operation(), Pixels{to.in(Operand::x)}, Pixels{to.in(Operand::y)});
 }
 
-/// [x] -> [y], and its gradient, which goes the other way.
+/// Its gradient goes the other way.
 void temporal_shift(Lowering& to) {
-  const Pixels x{to.in(0)};
-  const bool forward = to.operation().kind == OperationKind::temporal_shift;
+  const bool forward = to.reads_it(Operand::x);
+  const PartLayout& from = to.in(forward ? Operand::x : gradient_of(Operand::y));
+  const Pixels x{from};
   to.each(F::shift_in_time).sizes = {x.channels, x.of_image() * x.channels,
-                                     to.in(0).find(Dim::time)->length(),
+                                     from.find(Dim::time)->length(),
                                      std::max<std::int64_t>(1, x.channels / 8), forward ? 1 : -1};
 }
 

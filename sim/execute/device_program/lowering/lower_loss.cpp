@@ -13,47 +13,54 @@ namespace {
   return padded ? std::make_shared<const Table>(words.at) : nullptr;
 }
 
-[[nodiscard]] F function_of(OperationKind kind) {
-  if (kind == OperationKind::loss_maximum) return F::loss_maximum;
-  return kind == OperationKind::loss_sum ? F::loss_sum : F::loss_gradient;
+/// A kernel over the logits, by words of the vocabulary.
+KernelLaunch& of_logits(Lowering& to, F function) {
+  const PartLayout& logits = to.in(Operand::logits);
+  const PartAxis& words = logits.axes.back();
+  KernelLaunch& launch = to.each(function);
+  launch.count = rows_of(logits);
+  launch.sizes = {words.length(), words.size};
+  launch.numbers = {to.operation().factor};
+  launch.tables = {words_of(words), inverse_of(words)};
+  return launch;
 }
 
 }  // namespace
 
-/// [numbers, table] -> [y]
 void embedding(Lowering& to) {
-  const std::int64_t width = width_of(to.in(1));
+  const std::int64_t width = width_of(to.in(Operand::table));
   KernelLaunch& launch = to.each(F::look_up);
-  launch.count = to.in(0).elements() * width;
-  launch.sizes = {width, to.in(1).axes.front().size};
-  launch.tables = {inverse_of(to.in(1).axes.front())};
+  launch.count = to.in(Operand::tokens).elements() * width;
+  launch.sizes = {width, to.in(Operand::table).axes.front().size};
+  launch.tables = {inverse_of(to.in(Operand::table).axes.front())};
 }
 
-/// [numbers, g_y] -> [g_table]
 void embedding_backward(Lowering& to) {
-  to.clear(0);
-  const std::int64_t width = width_of(to.to(0));
+  to.clear(gradient_of(Operand::table));
+  const std::int64_t width = width_of(to.to(gradient_of(Operand::table)));
   KernelLaunch& launch = to.each(F::look_up_gradient);
-  launch.count = to.in(0).elements() * width;
-  launch.sizes = {width, to.to(0).axes.front().size};
-  launch.tables = {inverse_of(to.to(0).axes.front())};
+  launch.count = to.in(Operand::tokens).elements() * width;
+  launch.sizes = {width, to.to(gradient_of(Operand::table)).axes.front().size};
+  launch.tables = {inverse_of(to.to(gradient_of(Operand::table)).axes.front())};
 }
 
-void losses(Lowering& to) {
-  const OperationKind kind = to.operation().kind;
-  if (kind == OperationKind::loss) {
-    KernelLaunch& launch = to.each(F::loss);
-    launch.count = 1;
-    launch.sizes = {to.in(0).elements()};
-    launch.numbers = {to.operation().factor};
-    return;
-  }
-  const PartAxis& words = to.in(0).axes.back();
-  KernelLaunch& launch = to.each(function_of(kind));
-  launch.count = kind == OperationKind::loss_backward ? to.in(0).elements() : rows_of(to.in(0));
-  launch.sizes = {words.length(), words.size};
+void loss_maximum(Lowering& to) {
+  of_logits(to, F::loss_maximum);
+}
+
+void loss_sum(Lowering& to) {
+  of_logits(to, F::loss_sum);
+}
+
+void loss(Lowering& to) {
+  KernelLaunch& launch = to.each(F::loss);
+  launch.count = 1;
+  launch.sizes = {to.in(Operand::maximum).elements()};
   launch.numbers = {to.operation().factor};
-  launch.tables = {words_of(words), inverse_of(words)};
+}
+
+void loss_backward(Lowering& to) {
+  of_logits(to, F::loss_gradient).count = to.in(Operand::logits).elements();
 }
 
 }  // namespace lockstep::lowering

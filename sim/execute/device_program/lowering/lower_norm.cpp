@@ -20,23 +20,25 @@ constexpr std::int64_t kMostParts = 64;
 }
 
 void refuse_wide_gain(const Lowering& to) {
-  if (to.in(1).elements() == width_of(to.in(0))) return;
+  if (to.in(Operand::gain).elements() == width_of(to.in(Operand::x))) return;
   kernels::refuse(to.call,
                   "norms with a gain per head or over all heads are not executed on GPUs; use "
                   "--backend host");
 }
 
 void channel_statistics(Lowering& to, const PartSums& sums, bool of_squares) {
-  KernelLaunch& launch = to.add(F::channel_statistics, sums.columns, {sums.of}, {written(1)});
+  KernelLaunch& launch =
+      to.add(F::channel_statistics, sums.columns, {sums.of}, {to.written(Operand::statistics)});
   launch.sizes = {sums.columns, sums.parts, sums.rows, of_squares ? 1 : 0};
   launch.numbers = {kEpsilon};
 }
 
 /// Sums that become the gradients of gain and bias. Statistics are of rows or of columns.
 [[nodiscard]] PartSums gain_sums(Lowering& to, bool of_columns, bool centred) {
-  const PartLayout& x = to.in(0);
-  const PartSums out = part_sums(to, F::normalise_gain_gradient, rows_of(x), width_of(x), 2,
-                                 {read(0), read(2), read(3)});
+  const PartLayout& x = to.in(Operand::x);
+  const PartSums out = part_sums(
+      to, F::normalise_gain_gradient, rows_of(x), width_of(x), 2,
+      {to.read(Operand::x), to.read(Operand::statistics), to.read(gradient_of(Operand::y))});
   to.out.kernels.back().launch.sizes = {out.rows, out.columns, out.parts, centred ? 1 : 0,
                                         of_columns ? 1 : 0};
   return out;
@@ -63,50 +65,59 @@ KernelLaunch& add_parts(Lowering& to, const PartSums& sums, std::vector<LoweredO
   return launch;
 }
 
-/// [x, gain, (bias)] -> [y, statistics]
 void normalization(Lowering& to) {
   refuse_wide_gain(to);
   KernelLaunch& launch = to.each(F::normalise);
-  launch.count = rows_of(to.in(0));
-  launch.sizes = {width_of(to.in(0)), is_centred(to) ? 1 : 0, to.reads.size() > 2 ? 1 : 0};
+  launch.count = rows_of(to.in(Operand::x));
+  launch.sizes = {width_of(to.in(Operand::x)), is_centred(to) ? 1 : 0,
+                  to.reads_it(Operand::bias) ? 1 : 0};
   launch.numbers = {kEpsilon};
 }
 
-/// [x, gain, statistics, g_y] -> [g_x, g_gain, (g_bias)]
 void normalization_backward(Lowering& to) {
   refuse_wide_gain(to);
-  KernelLaunch& input = to.add(F::normalise_input_gradient, rows_of(to.in(0)),
-                               {read(0), read(1), read(2), read(3)}, {written(0)});
-  input.sizes = {width_of(to.in(0)), is_centred(to) ? 1 : 0};
-  std::vector<LoweredOperand> gains{written(1)};
-  if (to.writes.size() > 2) gains.push_back(written(2));
+  KernelLaunch& input = to.add(F::normalise_input_gradient, rows_of(to.in(Operand::x)),
+                               {to.read(Operand::x), to.read(Operand::gain),
+                                to.read(Operand::statistics), to.read(gradient_of(Operand::y))},
+                               {to.written(gradient_of(Operand::x))});
+  input.sizes = {width_of(to.in(Operand::x)), is_centred(to) ? 1 : 0};
+  std::vector<LoweredOperand> gains{to.written(gradient_of(Operand::gain))};
+  if (to.writes_it(gradient_of(Operand::bias)))
+    gains.push_back(to.written(gradient_of(Operand::bias)));
   add_parts(to, gain_sums(to, false, is_centred(to)), std::move(gains));
 }
 
 /// [x, gain, bias] -> [y, statistics], over all rows: the mean, then squares around it.
 void batch_norm(Lowering& to) {
-  const PartLayout& x = to.in(0);
-  const PartSums sums = part_sums(to, F::sum_columns, rows_of(x), width_of(x), 1, {read(0)});
+  const PartLayout& x = to.in(Operand::x);
+  const PartSums sums =
+      part_sums(to, F::sum_columns, rows_of(x), width_of(x), 1, {to.read(Operand::x)});
   Table rows;
   for (std::int64_t row = 0; row < sums.rows; ++row) rows.push_back(row * sums.columns);
   to.out.kernels.back().launch.tables = {nullptr, table_of(std::move(rows))};
   channel_statistics(to, sums, false);
-  channel_statistics(
-      to, part_sums(to, F::square_channels, sums.rows, sums.columns, 1, {read(0), written(1)}),
-      true);
-  to.add(F::normalise_channels, x.elements(), {read(0), read(1), read(2), written(1)}, {written(0)})
+  channel_statistics(to,
+                     part_sums(to, F::square_channels, sums.rows, sums.columns, 1,
+                               {to.read(Operand::x), to.written(Operand::statistics)}),
+                     true);
+  to.add(F::normalise_channels, x.elements(),
+         {to.read(Operand::x), to.read(Operand::gain), to.read(Operand::bias),
+          to.written(Operand::statistics)},
+         {to.written(Operand::y)})
       .sizes = {sums.columns};
 }
 
-/// [x, gain, statistics, g_y] -> [g_x, g_gain, g_bias]
 void batch_norm_backward(Lowering& to) {
   const PartSums sums = gain_sums(to, true, true);
   const LoweredOperand gain = to.scratch(sums.columns);
   const LoweredOperand bias = to.scratch(sums.columns);
   add_parts(to, sums, {gain, bias});
-  add_parts(to, sums, {written(1), written(2)});
-  to.add(F::normalise_channels_gradient, to.in(0).elements(),
-         {read(0), read(1), read(2), read(3), gain, bias}, {written(0)})
+  add_parts(to, sums,
+            {to.written(gradient_of(Operand::gain)), to.written(gradient_of(Operand::bias))});
+  to.add(F::normalise_channels_gradient, to.in(Operand::x).elements(),
+         {to.read(Operand::x), to.read(Operand::gain), to.read(Operand::statistics),
+          to.read(gradient_of(Operand::y)), gain, bias},
+         {to.written(gradient_of(Operand::x))})
       .sizes = {sums.columns, sums.rows};
 }
 

@@ -70,10 +70,13 @@ using Family = void (*)(Lowering&);
     case Kind::embedding_backward:
       return embedding_backward;
     case Kind::loss_maximum:
+      return loss_maximum;
     case Kind::loss_sum:
+      return loss_sum;
     case Kind::loss:
+      return loss;
     case Kind::loss_backward:
-      return losses;
+      return loss_backward;
     case Kind::router:
       return router;
     case Kind::router_backward:
@@ -128,14 +131,14 @@ template <class Real>
 /// Padding stays zero, so that it never counts in a GEMM.
 void clear_padding(Lowering& to) {
   for (std::size_t i = 0; i < to.writes.size(); ++i) {
-    if (to.to(i).filled() == to.to(i).elements()) continue;
+    if (to.writes[i]->filled() == to.writes[i]->elements()) continue;
     Table places;
-    const Table indices = to.to(i).global_indices();
+    const Table indices = to.writes[i]->global_indices();
     for (std::size_t k = 0; k < indices.size(); ++k) {
       if (indices[k] < 0) places.push_back(static_cast<std::int64_t>(k));
     }
     const auto count = static_cast<std::int64_t>(places.size());
-    to.add(F::clear, count, {}, {written(i)}).tables = {
+    to.add(F::clear, count, {}, {written_number(i)}).tables = {
         std::make_shared<const Table>(std::move(places))};
   }
 }
@@ -167,19 +170,5 @@ template LoweredOperation lower_operation(const KernelCall<float>&, const std::v
                                           std::int64_t);
 template LoweredOperation lower_operation(const KernelCall<double>&, const std::vector<bool>&,
                                           std::int64_t);
-
-bool works_in_place(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::update:
-    case OperationKind::add:
-    case OperationKind::scale:
-    case OperationKind::cast:
-    case OperationKind::activation:
-    case OperationKind::attention:
-      return true;
-    default:
-      return false;
-  }
-}
 
 }  // namespace lockstep

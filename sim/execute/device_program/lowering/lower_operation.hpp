@@ -47,7 +47,4 @@ template <class Real>  // precision of computation
     const KernelCall<Real>& call, const std::vector<bool>& adds,
     std::int64_t max_scratch_elements = kMaxScratchElements);
 
-/// Whether an operation may write elementwise into its input.
-[[nodiscard]] bool works_in_place(OperationKind kind);
-
 }  // namespace lockstep

@@ -93,8 +93,8 @@ void gemm_by_heads(Lowering& to, const GemmOperand& a, const GemmOperand& b, con
   const auto turns = turns_of(y.at.batches);
   const auto matrix = static_cast<std::int64_t>(y.at.rows.size() * y.at.columns.size());
   const auto reached = turns.empty() ? 0 : static_cast<std::int64_t>(turns[0].size()) * matrix;
-  const bool is_whole = reached == to.to(y.of.index).elements();
-  if (!is_whole) to.clear(y.of.index);
+  const bool is_whole = reached == to.writes[y.of.index]->elements();
+  if (!is_whole) to.clear(y.of);
   for (std::size_t i = 0; i < turns.size(); ++i) {
     const auto of_turn = [&](const GemmOperand& of) {
       return GemmOperand{of.of, {of.at.rows, of.at.columns, picked(of.at.batches, turns[i])}};
@@ -110,46 +110,48 @@ void gemm_by_heads(Lowering& to, const GemmOperand& a, const GemmOperand& b, con
 
 }  // namespace
 
-/// [q, k] -> [scores]
 void attention_scores(Lowering& to) {
-  const Rows q{to.call, to.in(0), to.to(0)};
-  const Rows k{to.call, to.in(1), to.to(0)};
-  gemm(to, {read(0), q.by_token()}, {read(1), k.by_number()},
-       {written(0), Scores{to.to(0)}.by_query()}, factor_of(to.in(0)));
+  const Rows q{to.call, to.in(Operand::q), to.to(Operand::scores)};
+  const Rows k{to.call, to.in(Operand::k), to.to(Operand::scores)};
+  gemm(to, {to.read(Operand::q), q.by_token()}, {to.read(Operand::k), k.by_number()},
+       {to.written(Operand::scores), Scores{to.to(Operand::scores)}.by_query()},
+       factor_of(to.in(Operand::q)));
 }
 
-/// [q, k, g_scores] -> [g_q, g_k]
 void attention_scores_backward(Lowering& to) {
-  const Rows q{to.call, to.in(0), to.in(2)};
-  const Rows k{to.call, to.in(1), to.in(2)};
-  const Scores scores{to.in(2)};
-  const double factor = factor_of(to.in(0));
-  gemm_by_heads(to, {read(2), scores.by_query()}, {read(1), k.by_token()},
-                {written(0), q.by_token()}, factor);
-  gemm_by_heads(to, {read(2), scores.by_key()}, {read(0), q.by_token()}, {written(1), k.by_token()},
-                factor);
+  const Rows q{to.call, to.in(Operand::q), to.in(gradient_of(Operand::scores))};
+  const Rows k{to.call, to.in(Operand::k), to.in(gradient_of(Operand::scores))};
+  const Scores scores{to.in(gradient_of(Operand::scores))};
+  const double factor = factor_of(to.in(Operand::q));
+  gemm_by_heads(to, {to.read(gradient_of(Operand::scores)), scores.by_query()},
+                {to.read(Operand::k), k.by_token()},
+                {to.written(gradient_of(Operand::q)), q.by_token()}, factor);
+  gemm_by_heads(to, {to.read(gradient_of(Operand::scores)), scores.by_key()},
+                {to.read(Operand::q), q.by_token()},
+                {to.written(gradient_of(Operand::k)), k.by_token()}, factor);
 }
 
-/// [probabilities, v] -> [o]
 void attention_context(Lowering& to) {
-  const Rows v{to.call, to.in(1), to.in(0)};
-  const Rows o{to.call, to.to(0), to.in(0)};
-  gemm_by_heads(to, {read(0), Scores{to.in(0)}.by_query()}, {read(1), v.by_token()},
-                {written(0), o.by_token()});
+  const Rows v{to.call, to.in(Operand::v), to.in(Operand::probabilities)};
+  const Rows o{to.call, to.to(Operand::o), to.in(Operand::probabilities)};
+  gemm_by_heads(to,
+                {to.read(Operand::probabilities), Scores{to.in(Operand::probabilities)}.by_query()},
+                {to.read(Operand::v), v.by_token()}, {to.written(Operand::o), o.by_token()});
 }
 
-/// [probabilities, v, g_o] -> [g_probabilities, g_v]
 void attention_context_backward(Lowering& to) {
-  const Rows v{to.call, to.in(1), to.in(0)};
-  const Rows o{to.call, to.in(2), to.in(0)};
-  const Scores scores{to.in(0)};
-  gemm(to, {read(2), o.by_token()}, {read(1), v.by_number()}, {written(0), scores.by_query()});
-  gemm_by_heads(to, {read(0), scores.by_key()}, {read(2), o.by_token()},
-                {written(1), v.by_token()});
+  const Rows v{to.call, to.in(Operand::v), to.in(Operand::probabilities)};
+  const Rows o{to.call, to.in(gradient_of(Operand::o)), to.in(Operand::probabilities)};
+  const Scores scores{to.in(Operand::probabilities)};
+  gemm(to, {to.read(gradient_of(Operand::o)), o.by_token()}, {to.read(Operand::v), v.by_number()},
+       {to.written(gradient_of(Operand::probabilities)), scores.by_query()});
+  gemm_by_heads(to, {to.read(Operand::probabilities), scores.by_key()},
+                {to.read(gradient_of(Operand::o)), o.by_token()},
+                {to.written(gradient_of(Operand::v)), v.by_token()});
 }
 
 void softmax(Lowering& to) {
-  const PartLayout& scores = to.to(0);
+  const PartLayout& scores = to.to(Operand::probabilities);
   const PartAxis& keys = scores.axes.back();
   const PartAxis* queries = scores.find(Dim::sequence);
   KernelLaunch& launch = to.each(F::softmax);
@@ -159,11 +161,10 @@ void softmax(Lowering& to) {
   launch.tables = {queries == nullptr ? nullptr : table_of(queries->at), table_of(keys.at)};
 }
 
-/// [probabilities, g_probabilities] -> [g_scores]
 void softmax_backward(Lowering& to) {
   KernelLaunch& launch = to.each(F::softmax_gradient);
-  launch.count = rows_of(to.in(0));
-  launch.sizes = {width_of(to.in(0))};
+  launch.count = rows_of(to.in(Operand::probabilities));
+  launch.sizes = {width_of(to.in(Operand::probabilities))};
 }
 
 }  // namespace lockstep::lowering

@@ -29,15 +29,15 @@ void one_weight(Lowering& to, std::size_t& reads, std::size_t& writes) {
     ++writes;
   }
   const bool master = writes > first_state && to.tensors[first_state]->copy_of;
-  std::vector<LoweredOperand> from{read(reads++)};
+  std::vector<LoweredOperand> from{read_number(reads++)};
   const std::size_t states = writes - first_state + (master ? 0 : 1);
-  for (std::size_t i = 0; i < states; ++i) from.push_back(read(reads++));
+  for (std::size_t i = 0; i < states; ++i) from.push_back(read_number(reads++));
   std::vector<LoweredOperand> results;
-  if (!master) results.push_back(written(weight));
-  for (std::size_t i = first_state; i < writes; ++i) results.push_back(written(i));
-  if (master) results.push_back(written(weight));
+  if (!master) results.push_back(written_number(weight));
+  for (std::size_t i = first_state; i < writes; ++i) results.push_back(written_number(i));
+  if (master) results.push_back(written_number(weight));
   set_rule(to.call,
-           to.add(F::descend, to.to(weight).elements(), std::move(from), std::move(results)),
+           to.add(F::descend, to.writes[weight]->elements(), std::move(from), std::move(results)),
            master);
 }
 

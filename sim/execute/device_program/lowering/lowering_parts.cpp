@@ -23,9 +23,9 @@ KernelLaunch& Lowering::add(F function, std::int64_t count, std::vector<LoweredO
 KernelLaunch& Lowering::each(F function) {
   std::vector<LoweredOperand> from;
   std::vector<LoweredOperand> results;
-  for (std::size_t i = 0; i < reads.size(); ++i) from.push_back(read(i));
-  for (std::size_t i = 0; i < writes.size(); ++i) results.push_back(written(i));
-  return add(function, to(0).elements(), std::move(from), std::move(results));
+  for (std::size_t i = 0; i < reads.size(); ++i) from.push_back(read_number(i));
+  for (std::size_t i = 0; i < writes.size(); ++i) results.push_back(written_number(i));
+  return add(function, writes.at(0)->elements(), std::move(from), std::move(results));
 }
 
 LoweredOperand Lowering::scratch(std::int64_t elements) {
@@ -37,9 +37,21 @@ LoweredOperand Lowering::scratch(LoweredScratch of) {
   return {LoweredOperand::Of::scratch, out.scratch.size() - 1};
 }
 
-void Lowering::clear(std::size_t result) {
-  if (adds_to(result)) return;
-  add(F::fill, to(result).elements(), {}, {written(result)}).numbers = {0};
+void Lowering::clear(LoweredOperand result) {
+  if (adds_to(result.index)) return;
+  add(F::fill, writes[result.index]->elements(), {}, {result}).numbers = {0};
+}
+
+std::size_t Lowering::read_at(Operand operand) const {
+  const auto place = row().reads.find(operand, reads.size());
+  LOCKSTEP_CHECK(place);
+  return *place;
+}
+
+std::size_t Lowering::written_at(Operand operand) const {
+  const auto place = row().writes.find(operand, writes.size());
+  LOCKSTEP_CHECK(place);
+  return *place;
 }
 
 KernelLaunch launch_of(KernelFunction function, std::int64_t count) {

@@ -12,10 +12,11 @@ using Table = KernelLaunch::Table;
 using TablePtr = std::shared_ptr<const Table>;
 using F = KernelFunction;
 
-inline LoweredOperand read(std::size_t i) {
+/// Of operations on any number of tensors.
+inline LoweredOperand read_number(std::size_t i) {
   return {LoweredOperand::Of::reads, i};
 }
-inline LoweredOperand written(std::size_t i) {
+inline LoweredOperand written_number(std::size_t i) {
   return {LoweredOperand::Of::writes, i};
 }
 
@@ -32,9 +33,29 @@ struct Lowering {
   LoweredOperation out{};
 
   [[nodiscard]] const Operation& operation() const { return *call.operation; }
-  [[nodiscard]] const PartLayout& in(std::size_t i) const { return *reads.at(i); }
-  [[nodiscard]] const PartLayout& to(std::size_t i) const { return *writes.at(i); }
-  [[nodiscard]] bool adds_to(std::size_t i) const { return adds.at(i); }
+  /// Whether it has an operand.
+  [[nodiscard]] bool reads_it(Operand operand) const {
+    return row().reads.find(operand, reads.size()).has_value();
+  }
+  [[nodiscard]] bool writes_it(Operand operand) const {
+    return row().writes.find(operand, writes.size()).has_value();
+  }
+  /// An operand that it has: its layout, its tensor, as operand of a kernel.
+  [[nodiscard]] const PartLayout& in(Operand operand) const { return *reads[read_at(operand)]; }
+  [[nodiscard]] const PartLayout& to(Operand operand) const { return *writes[written_at(operand)]; }
+  [[nodiscard]] const Tensor& tensor_in(Operand operand) const {
+    return *read_tensors[read_at(operand)];
+  }
+  [[nodiscard]] const Tensor& tensor_to(Operand operand) const {
+    return *tensors[written_at(operand)];
+  }
+  [[nodiscard]] LoweredOperand read(Operand operand) const {
+    return {LoweredOperand::Of::reads, read_at(operand)};
+  }
+  [[nodiscard]] LoweredOperand written(Operand operand) const {
+    return {LoweredOperand::Of::writes, written_at(operand)};
+  }
+  [[nodiscard]] bool adds_to(std::size_t write) const { return adds.at(write); }
 
   /// Appends a kernel. It accumulates into those of its results that the operation accumulates
   /// into.
@@ -46,7 +67,14 @@ struct Lowering {
   LoweredOperand scratch(std::int64_t elements);
   LoweredOperand scratch(LoweredScratch of);
   /// Zeroes a result that kernels accumulate into, unless the operation accumulates anyway.
-  void clear(std::size_t result);
+  void clear(LoweredOperand result);
+  void clear(Operand result) { clear(written(result)); }
+
+ private:
+  [[nodiscard]] const OperationKindRow& row() const { return row_of(operation().kind); }
+  /// Index of an operand. Throw InternalError where it has none.
+  [[nodiscard]] std::size_t read_at(Operand operand) const;
+  [[nodiscard]] std::size_t written_at(Operand operand) const;
 };
 
 /// Window of causal attention: see kernels::is_visible.
@@ -128,7 +156,10 @@ void dropout_backward(Lowering& to);
 void moved(Lowering& to);  // scale, cast, slice, host_copy
 void embedding(Lowering& to);
 void embedding_backward(Lowering& to);
-void losses(Lowering& to);
+void loss_maximum(Lowering& to);
+void loss_sum(Lowering& to);
+void loss(Lowering& to);
+void loss_backward(Lowering& to);
 void router(Lowering& to);
 void router_backward(Lowering& to);
 void dispatch(Lowering& to);
