@@ -74,7 +74,7 @@ class ColumnBackward {
     return all_[i].kind == Kind::collective && all_[i].communication->group == "tp";
   }
   [[nodiscard]] bool gives_weight_gradient(const Operation& gemm) const {
-    return program_.tensors[gemm.writes.at(0).tensor].category == Category::gradient;
+    return program_.tensors[write_of(gemm, Operand::y).tensor].category == Category::gradient;
   }
 
   const Program& program_;

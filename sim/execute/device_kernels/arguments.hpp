@@ -6,16 +6,18 @@
 
 namespace lockstep::kernels {
 
-/// Arguments of a kernel, passed by value.
-struct Arguments {
+/// Arguments of a kernel, passed by value. `Element`: Values, or PlainValues if all operands have
+/// the type that is computed in.
+template <class Element>
+struct BasicArguments {
   static constexpr int kReads = 8;
   static constexpr int kWrites = 6;
   static constexpr int kTables = 10;
   static constexpr int kSizes = 15;
   static constexpr int kNumbers = 8;
 
-  Values in[kReads];
-  Values out[kWrites];
+  Element in[kReads];
+  Element out[kWrites];
   const std::int64_t* table[kTables];
   std::int64_t size[kSizes];
   double number[kNumbers];
@@ -28,10 +30,12 @@ struct Arguments {
   }
 };
 
+using Arguments = BasicArguments<Values>;
+
 /// Stores or accumulates a result.
-template <class Real>
-LOCKSTEP_BOTH inline void put(const Arguments& a, int which, std::int64_t i, Real value) {
-  const Values& to = a.out[which];
+template <class Args, class Real>
+LOCKSTEP_BOTH inline void put(const Args& a, int which, std::int64_t i, Real value) {
+  const auto& to = a.out[which];
   store(to, i, a.adds_to(which) ? load<Real>(to, i) + value : value);
 }
 

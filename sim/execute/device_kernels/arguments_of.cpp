@@ -1,6 +1,7 @@
 #include "sim/execute/device_kernels/arguments.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "sim/base/check.hpp"
 #include "sim/execute/device_kernels/arguments_of.hpp"
@@ -25,5 +26,24 @@ Arguments arguments_of(const KernelLaunch& launch, const std::vector<Values>& re
   out.adds = launch.adds;
   return out;
 }
+
+template <class Real>
+BasicArguments<PlainValues<Real>> plain_arguments(const Arguments& arguments) {
+  BasicArguments<PlainValues<Real>> out{};
+  for (int i = 0; i < Arguments::kReads; ++i)
+    out.in[i].data = static_cast<Real*>(arguments.in[i].data);
+  for (int i = 0; i < Arguments::kWrites; ++i) {
+    out.out[i].data = static_cast<Real*>(arguments.out[i].data);
+  }
+  std::copy(std::begin(arguments.table), std::end(arguments.table), out.table);
+  std::copy(std::begin(arguments.size), std::end(arguments.size), out.size);
+  std::copy(std::begin(arguments.number), std::end(arguments.number), out.number);
+  out.draw = arguments.draw;
+  out.adds = arguments.adds;
+  return out;
+}
+
+template BasicArguments<PlainValues<float>> plain_arguments(const Arguments&);
+template BasicArguments<PlainValues<double>> plain_arguments(const Arguments&);
 
 }  // namespace lockstep::kernels

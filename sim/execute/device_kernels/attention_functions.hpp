@@ -18,15 +18,15 @@ namespace lockstep::kernels {
          keys * tile_step(width > value_width ? width : value_width);
 }
 
-/// [q, k, v, (o, statistics)] -> [o, statistics], a team per block of queries of a head; as
-/// AttentionPlaces
-template <class Real>
+/// [q, k, v, (o, statistics) or (sinks)] -> [o, statistics], a team per block of queries of a head;
+/// as AttentionPlaces
+template <class Real, class Args = Arguments>
 struct Attention {
-  Arguments a;
+  Args a;
 
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
-    const AttentionPlaces<Real> at{a};
+    const AttentionPlaces<Real, Args> at{a};
     const AttentionRows rows = AttentionRows::of_queries(at, index);
     const Held held{at, team.scratch()};
     begin(at, rows, held, team);
@@ -49,7 +49,7 @@ struct Attention {
     Real* most;
     Real* sum;
     Real* shrinks;
-    LOCKSTEP_BOTH Held(const AttentionPlaces<Real>& at, Real* scratch) {
+    LOCKSTEP_BOTH Held(const AttentionPlaces<Real, Args>& at, Real* scratch) {
       Scratch<Real> room{scratch};
       const int widest = at.width() > at.value_width() ? at.width() : at.value_width();
       q = room.tile(at.query_block(), at.width());
@@ -63,7 +63,7 @@ struct Attention {
   };
 
   template <class Team>
-  LOCKSTEP_BOTH void begin(const AttentionPlaces<Real>& at, const AttentionRows& rows,
+  LOCKSTEP_BOTH void begin(const AttentionPlaces<Real, Args>& at, const AttentionRows& rows,
                            const Held& held, Team& team) const {
     bring(team, held.q, a.in[0], rows.count, at.width(),
           [&](int i) { return at.query_row(rows.b, rows.first + i, rows.head) * at.width(); });
@@ -77,7 +77,7 @@ struct Attention {
   }
 
   template <class Team>
-  LOCKSTEP_BOTH void take(const AttentionPlaces<Real>& at, const AttentionRows& rows,
+  LOCKSTEP_BOTH void take(const AttentionPlaces<Real, Args>& at, const AttentionRows& rows,
                           const Held& held, std::int64_t t, int count, Team& team) const {
     const std::int64_t group = a.at(2, rows.head);
     bring(team, held.k, a.in[1], count, at.width(),
@@ -107,7 +107,7 @@ struct Attention {
   }
 
   /// Turns the scores of one query into unnormalized probabilities.
-  LOCKSTEP_BOTH void weigh(const AttentionPlaces<Real>& at, const AttentionRows& rows,
+  LOCKSTEP_BOTH void weigh(const AttentionPlaces<Real, Args>& at, const AttentionRows& rows,
                            const Held& held, int i, std::int64_t t, int count) const {
     Real most = held.most[i];
     for (int j = 0; j < count; ++j) most = held.p.at(i, j) > most ? held.p.at(i, j) : most;
@@ -123,13 +123,16 @@ struct Attention {
   }
 
   template <class Team>
-  LOCKSTEP_BOTH void end(const AttentionPlaces<Real>& at, const AttentionRows& rows,
+  LOCKSTEP_BOTH void end(const AttentionPlaces<Real, Args>& at, const AttentionRows& rows,
                          const Held& held, Team& team) const {
-    const bool goes_on = a.size[7] != 0;
+    const bool goes_on = a.size[7] == AttentionStart::kOutput;
+    const bool sinks = a.size[7] == AttentionStart::kSinks;
     for (int i = lane(team); i < rows.count; i += lanes(team)) {  // logarithms of sums
       held.most[i] = held.sum[i] == 0 ? nothing<Real>() : held.most[i] + std::log(held.sum[i]);
       const std::int64_t place = at.statistic(rows.b, rows.first + i, rows.head);
-      const Real before = goes_on ? load<Real>(a.in[4], place) : nothing<Real>();
+      const Real before = goes_on ? load<Real>(a.in[4], place)
+                          : sinks ? load<Real>(a.in[3], rows.head)
+                                  : nothing<Real>();
       const Real all = log_sum(before, held.most[i]);
       const Real own = share(held.most[i], all);
       held.shrinks[i] = share(before, all);

@@ -24,10 +24,10 @@ namespace lockstep::kernels {
 }
 
 /// Steps on a block of queries and a block of keys that both gradients share.
-template <class Real>
+template <class Real, class Args>
 struct AttentionGradient {
-  const Arguments& a;
-  AttentionPlaces<Real> at;
+  const Args& a;
+  AttentionPlaces<Real, Args> at;
   Tile<Real> q{};   // queries
   Tile<Real> g{};   // gradients of what comes out
   Tile<Real> k{};   // keys
@@ -36,8 +36,7 @@ struct AttentionGradient {
   Real* mean{};     // per query: of the gradients of its probabilities
   Real* weights{};  // per query: the logarithm of the sum of its weights
 
-  LOCKSTEP_BOTH explicit AttentionGradient(const Arguments& arguments)
-      : a{arguments}, at{arguments} {}
+  LOCKSTEP_BOTH explicit AttentionGradient(const Args& arguments) : a{arguments}, at{arguments} {}
 
   template <class Team>
   LOCKSTEP_BOTH void bring_queries(Team& team, std::int64_t b, std::int64_t head,
@@ -88,14 +87,14 @@ struct AttentionGradient {
 
 /// [q, k, v, o, statistics, g_o] -> [g_q], a team per block of queries of a head; as
 /// AttentionPlaces
-template <class Real>
+template <class Real, class Args = Arguments>
 struct AttentionQueryGradient {
-  Arguments a;
+  Args a;
 
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
-    AttentionGradient<Real> of{a};
-    const AttentionPlaces<Real>& at = of.at;
+    AttentionGradient<Real, Args> of{a};
+    const AttentionPlaces<Real, Args>& at = of.at;
     const AttentionRows rows = AttentionRows::of_queries(at, index);
     const std::int64_t group = a.at(2, rows.head);
     Scratch<Real> room{team.scratch()};
@@ -136,14 +135,14 @@ struct AttentionQueryGradient {
 
 /// [q, k, v, o, statistics, g_o] -> [g_k, g_v], a team per block of keys of a key head; as
 /// AttentionPlaces
-template <class Real>
+template <class Real, class Args = Arguments>
 struct AttentionKeyGradient {
-  Arguments a;
+  Args a;
 
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
-    AttentionGradient<Real> of{a};
-    const AttentionPlaces<Real>& at = of.at;
+    AttentionGradient<Real, Args> of{a};
+    const AttentionPlaces<Real, Args>& at = of.at;
     const AttentionRows rows = AttentionRows::of_keys(at, index);
     Scratch<Real> room{team.scratch()};
     of.q = room.tile(at.query_block(), at.width());
@@ -197,13 +196,38 @@ struct AttentionKeyGradient {
         [&](int j, int x, Real more) { sums.at(j, x) += more; });
   }
   template <class Team>
-  LOCKSTEP_BOTH void write(Team& team, const AttentionPlaces<Real>& at, const AttentionRows& rows,
-                           int result, const Tile<Real>& sums, int width) const {
+  LOCKSTEP_BOTH void write(Team& team, const AttentionPlaces<Real, Args>& at,
+                           const AttentionRows& rows, int result, const Tile<Real>& sums,
+                           int width) const {
     for (int i = static_cast<int>(team.lane()); i < rows.count * width;
          i += static_cast<int>(team.lanes())) {
       const std::int64_t to = at.key_row(rows.b, rows.first + i / width, rows.head) * width;
       put(a, result, to + i % width, sums.at(i / width, i % width));
     }
+  }
+};
+
+/// [sinks, o, statistics, g_o] -> [g_sinks], a team per head: a sink has a share of the softmax and
+/// no value; -; samples, queries, heads, value size
+template <class Real, class Args = Arguments>
+struct AttentionSinkGradient {
+  Args a;
+
+  template <class Team>
+  LOCKSTEP_BOTH void operator()(std::int64_t head, Team& team) const {
+    const std::int64_t queries = a.size[1];
+    Real sum = 0;
+    for (std::int64_t row = team.lane(); row < a.size[0] * queries; row += team.lanes()) {
+      Real mean = 0;  // of the gradients of the row's probabilities
+      const std::int64_t first = (row * a.size[2] + head) * a.size[3];
+      for (std::int64_t i = first; i < first + a.size[3]; ++i) {
+        mean += load<Real>(a.in[1], i) * load<Real>(a.in[3], i);
+      }
+      const std::int64_t statistic = (row / queries * a.size[2] + head) * queries + row % queries;
+      sum -= std::exp(load<Real>(a.in[0], head) - load<Real>(a.in[2], statistic)) * mean;
+    }
+    sum = team.sum(sum);
+    if (team.lane() == 0) put(a, 0, head, sum);
   }
 };
 

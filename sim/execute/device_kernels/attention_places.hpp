@@ -16,14 +16,22 @@ namespace lockstep::kernels {
   return window == 0 || query - key < window;
 }
 
+/// What attention begins with: nothing, an output and its statistics which it reads as operands 3
+/// and 4, or a logit per head without a value (sinks), operand 3.
+struct AttentionStart {
+  static constexpr std::int64_t kNothing = 0;
+  static constexpr std::int64_t kOutput = 1;
+  static constexpr std::int64_t kSinks = 2;
+};
+
 /// Operands of attention. Tables: positions of queries, positions of keys, key head per head, index
 /// in the batch, index of the head. Sizes: queries, keys, heads, key heads, head size, value size,
-/// whether causal, whether it continues from the output it reads, heads and tokens of the whole
+/// whether causal, what else takes part (see AttentionStart), heads and tokens of the whole
 /// tensor, first sample, queries and keys per tile, window (0: all earlier keys; negative: chunks
 /// of that many tokens), samples. Numbers: scale of scores, dropout probability.
-template <class Real>
+template <class Real, class Args>
 struct AttentionPlaces {
-  const Arguments& a;
+  const Args& a;
 
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t queries() const { return a.size[0]; }
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t keys() const { return a.size[1]; }
@@ -110,16 +118,15 @@ struct AttentionRows {
 
   /// Under a causal mask the last queries and the first keys cost most; these are scheduled first
   /// to balance load.
-  template <class Real>
-  [[nodiscard]] LOCKSTEP_BOTH static AttentionRows of_queries(const AttentionPlaces<Real>& at,
+  template <class Places>
+  [[nodiscard]] LOCKSTEP_BOTH static AttentionRows of_queries(const Places& at,
                                                               std::int64_t index) {
     const std::int64_t blocks = (at.queries() + at.query_block() - 1) / at.query_block();
     const std::int64_t block = blocks - 1 - index / (at.heads() * at.samples());
     return {index, block, at.queries(), at.query_block(), at.heads(), at.samples()};
   }
-  template <class Real>
-  [[nodiscard]] LOCKSTEP_BOTH static AttentionRows of_keys(const AttentionPlaces<Real>& at,
-                                                           std::int64_t index) {
+  template <class Places>
+  [[nodiscard]] LOCKSTEP_BOTH static AttentionRows of_keys(const Places& at, std::int64_t index) {
     const std::int64_t block = index / (at.key_heads() * at.samples());
     return {index, block, at.keys(), at.key_block(), at.key_heads(), at.samples()};
   }

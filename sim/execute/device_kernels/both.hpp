@@ -7,9 +7,11 @@
 #define LOCKSTEP_BOTH
 #endif
 
-/// Unrolls short loops over arrays, so that a GPU keeps the arrays in registers.
-#ifdef __CUDA_ARCH__
+/// Unrolls short loops over arrays, so that the arrays are kept in registers.
+#if defined(__CUDA_ARCH__) || defined(__clang__)
 #define LOCKSTEP_UNROLL _Pragma("unroll")
-#else
+#elif defined(__CUDACC__)
 #define LOCKSTEP_UNROLL
+#else
+#define LOCKSTEP_UNROLL _Pragma("GCC unroll 8")
 #endif

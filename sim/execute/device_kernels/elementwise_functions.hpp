@@ -41,9 +41,9 @@ struct Activated {
 }
 
 /// [x, (gate)] -> [y]; -; function
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Activate {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const Real x = load<Real>(a.in[0], i);
     const std::int64_t gate = gate_function(a.size[0]);
@@ -54,9 +54,9 @@ struct Activate {
 };
 
 /// [x, g_y, (gate)] -> [g_x, (g_gate)]; -; function
-template <class Real>
+template <class Real, class Args = Arguments>
 struct ActivateGradient {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const Real x = load<Real>(a.in[0], i);
     const Real g = load<Real>(a.in[1], i);
@@ -69,19 +69,20 @@ struct ActivateGradient {
 };
 
 /// Rotation angle of a pair of elements of a token, times a direction.
-template <class Real>
-[[nodiscard]] LOCKSTEP_BOTH inline Real angle_of(const Arguments& a, std::int64_t token,
+template <class Real, class Args>
+[[nodiscard]] LOCKSTEP_BOTH inline Real angle_of(const Args& a, std::int64_t token,
                                                  std::int64_t place) {
+  const std::int64_t pair = place / 2;
   return static_cast<Real>(a.number[0]) * static_cast<Real>(token) /
-         std::pow(Real{10}, static_cast<Real>(place / 2));
+         std::pow(Real{10}, static_cast<Real>(pair));
 }
 
 /// [x] -> [y]; tokens; sizes below; direction. Rotates `turned` elements of each row after the
 /// first `plain`, in pairs. Sizes: rows per token, tokens, width in
 /// x, width in y, offset in x, offset in y, turned, whether x has one row per token alone.
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Rotate {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t turned = a.size[6];
     const std::int64_t row = i / turned;
@@ -102,9 +103,9 @@ struct Rotate {
 
 /// [g_y] -> [g_shared]: gradient of the key shared by all heads, summed over heads and rotated
 /// back; tokens; heads, tokens, width in g_y, offset in g_y, turned; direction
-template <class Real>
+template <class Real, class Args = Arguments>
 struct RotateShared {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t turned = a.size[4];
     const std::int64_t row = i / turned;
@@ -131,9 +132,9 @@ struct RotateShared {
 };
 
 /// [x] -> [y, mask] (dropout); positions in the whole tensor; first position; probability
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Drop {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const auto place = static_cast<std::uint64_t>(a.size[0] + a.at(0, i));
     const bool kept = unit_of(mixed_bits(a.draw, place)) >= a.number[0];
@@ -144,9 +145,9 @@ struct Drop {
 };
 
 /// [g_y, mask] -> [g_x]; -; -; probability
-template <class Real>
+template <class Real, class Args = Arguments>
 struct DropGradient {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     put(a, 0, i,
         load<Real>(a.in[0], i) * load<Real>(a.in[1], i) / static_cast<Real>(1 - a.number[0]));
@@ -154,9 +155,9 @@ struct DropGradient {
 };
 
 /// [a, b] -> [y]
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Add {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     put(a, 0, i, load<Real>(a.in[0], i) + load<Real>(a.in[1], i));
   }

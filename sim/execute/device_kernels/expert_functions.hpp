@@ -14,8 +14,8 @@ template <class Real>
 struct RowWeights {
   Real most = nothing<Real>();
   Real sum = 0;
-  template <class Team>
-  LOCKSTEP_BOTH RowWeights(const Values& x, std::int64_t row, std::int64_t width, Team& team) {
+  template <class From, class Team>
+  LOCKSTEP_BOTH RowWeights(const From& x, std::int64_t row, std::int64_t width, Team& team) {
     for (std::int64_t i = team.lane(); i < width; i += team.lanes()) {
       const Real own = load<Real>(x, row * width + i);
       most = own > most ? own : most;
@@ -31,9 +31,9 @@ struct RowWeights {
 
 /// [logits] -> [weights, experts], a team per row; -; experts, choices. Ties go to the lower expert
 /// index.
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Route {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
     const std::int64_t experts = a.size[0];
@@ -63,9 +63,9 @@ struct Route {
 };
 
 /// [logits, weights, experts, g_weights] -> [g_logits], a team per row; -; experts, choices
-template <class Real>
+template <class Real, class Args = Arguments>
 struct RouteGradient {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
     const std::int64_t experts = a.size[0];
@@ -96,9 +96,9 @@ struct RouteGradient {
 /// [experts] -> [slot per visit], a team per expert, each lane handling a contiguous range of
 /// visits; group per token; visits, choices, slots per expert, token groups, capacity per expert
 /// and group. Slots are assigned in visit order.
-template <class Real>
+template <class Real, class Args = Arguments>
 struct AssignSlots {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t expert, Team& team) const {
     const std::int64_t length = (a.size[0] + team.lanes() - 1) / team.lanes();
@@ -151,7 +151,8 @@ struct AssignSlots {
 };
 
 /// Slot of a visit; negative: none. Clamped to the existing slots.
-[[nodiscard]] LOCKSTEP_BOTH inline std::int64_t slot_of(const Values& slots, std::int64_t visit,
+template <class From>
+[[nodiscard]] LOCKSTEP_BOTH inline std::int64_t slot_of(const From& slots, std::int64_t visit,
                                                         std::int64_t most) {
   const double slot = load<double>(slots, visit);
   return slot >= 0 && slot < static_cast<double>(most) ? static_cast<std::int64_t>(slot) : -1;
@@ -159,9 +160,9 @@ struct AssignSlots {
 
 /// [x, slot per visit, (weights)] -> [slots], an index per element of a visit; -; width, choices,
 /// slots, whether weighted. Slots without a visit keep their values.
-template <class Real>
+template <class Real, class Args = Arguments>
 struct SendToSlots {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t visit = i / a.size[0];
     const std::int64_t slot = slot_of(a.in[1], visit, a.size[2]);
@@ -174,9 +175,9 @@ struct SendToSlots {
 
 /// [slots, slot per visit, (weights)] -> [y], an index per element of a token; -; width,
 /// choices, slots, whether weighted
-template <class Real>
+template <class Real, class Args = Arguments>
 struct TakeFromSlots {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     Real sum = 0;
     for (std::int64_t choice = 0; choice < a.size[1]; ++choice) {
@@ -191,9 +192,9 @@ struct TakeFromSlots {
 };
 
 /// [slots, slot per visit, g_y] -> [g_weights], a team per visit; -; width, choices, slots
-template <class Real>
+template <class Real, class Args = Arguments>
 struct WeightGradient {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t visit, Team& team) const {
     const std::int64_t width = a.size[0];

@@ -14,6 +14,6 @@
 
 /// Kernel bodies, shared by host and GPU: functions of an index, or of a team of threads and a work
 /// item. A team has lane(), lanes(), sum() and maximum() (all-reduced over its lanes), wait() and
-/// scratch(). Formulas match the host's reference kernels (sim/execute/kernels). Comments list:
+/// scratch(). The oracle is tests/sim/execute/reference. Comments list:
 /// [inputs] -> [outputs]; tables; sizes; numbers. "-": none.
 namespace lockstep::kernels {}

@@ -9,18 +9,18 @@
 namespace lockstep::kernels {
 
 /// - -> [x]; -; -; value
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Fill {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     put(a, 0, i, static_cast<Real>(a.number[0]));
   }
 };
 
 /// [x] -> [y]; to, from (negative: zero); -; factor
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Move {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t from = a.at(1, i);
     const Real value = from < 0 ? Real{0} : load<Real>(a.in[0], from);
@@ -29,17 +29,17 @@ struct Move {
 };
 
 /// - -> [x]; places
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Clear {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const { store(a.out[0], a.at(0, i), Real{0}); }
 };
 
 /// [a, b] -> [y]; places of a (rows, inner, batches), b (inner, columns, batches), y (rows,
 /// columns, batches); rows, columns, inner; factor
-template <class Real>
+template <class Real, class Args = Arguments>
 struct GemmByElement {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t column = i % a.size[1];
     const std::int64_t row = i / a.size[1] % a.size[0];
@@ -57,9 +57,9 @@ struct GemmByElement {
 
 /// [a, b] -> [y]; offsets of the batches of a, b and y; m, n, k, batches, then strides: a by row
 /// and inner, b by inner and column, y by row and column; factor
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Gemm {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t column = i % a.size[1];
     const std::int64_t row = i / a.size[1] % a.size[0];
@@ -76,9 +76,9 @@ struct Gemm {
 };
 
 /// [bias] -> [y]; indices into the bias; their period in elements
-template <class Real>
+template <class Real, class Args = Arguments>
 struct AddBias {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     store(a.out[0], i, load<Real>(a.out[0], i) + load<Real>(a.in[0], a.at(0, i % a.size[0])));
   }

@@ -7,16 +7,18 @@
 /// Convolution, pooling and temporal shift; see functions.hpp.
 namespace lockstep::kernels {
 
+struct Pixel {
+  std::int64_t image;
+  std::int64_t y;
+  std::int64_t x;
+};
+
 /// Sliding windows over images, padded symmetrically by (side - 1) / 2. Sizes: side, stride, height
 /// and width of the images, height and width of the output, channels, first image.
+template <class Args>
 struct Windows {
-  const Arguments& a;
+  const Args& a;
 
-  struct Pixel {
-    std::int64_t image;
-    std::int64_t y;
-    std::int64_t x;
-  };
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t taps() const { return a.size[0] * a.size[0]; }
   [[nodiscard]] LOCKSTEP_BOTH std::int64_t channels() const { return a.size[6]; }
   [[nodiscard]] LOCKSTEP_BOTH Pixel pixel(std::int64_t i) const {
@@ -50,16 +52,16 @@ inline constexpr std::int64_t kChannelsTogether = 8;
 
 /// im2col: [x] -> [position, tap, channel], an index per position, tap and kChannelsTogether
 /// channels; as Windows.
-template <class Real>
+template <class Real, class Args = Arguments>
 struct GatherTaps {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
-    const Windows of{a};
+    const Windows<Args> of{a};
     const std::int64_t channels = of.channels();
     const std::int64_t groups = channel_groups(channels);
     const std::int64_t first = i % groups * kChannelsTogether;
     const std::int64_t row = i / groups;
-    Windows::Pixel place = of.place(row / of.taps());
+    Pixel place = of.place(row / of.taps());
     place.image += a.size[7];
     const std::int64_t pixel = of.under(place, row % of.taps());
     for (std::int64_t c = first; c < first + kChannelsTogether && c < channels; ++c) {
@@ -71,15 +73,15 @@ struct GatherTaps {
 
 /// col2im: [position, tap, channel] -> [x], summed, an index per pixel and kChannelsTogether
 /// channels; as Windows.
-template <class Real>
+template <class Real, class Args = Arguments>
 struct SumTaps {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
-    const Windows of{a};
+    const Windows<Args> of{a};
     const std::int64_t channels = of.channels();
     const std::int64_t groups = channel_groups(channels);
     const std::int64_t first = i % groups * kChannelsTogether;
-    const Windows::Pixel pixel = of.pixel(i / groups);
+    const Pixel pixel = of.pixel(i / groups);
     Real sums[kChannelsTogether] = {};
     for (std::int64_t tap = of.taps() - 1; tap >= 0; --tap) {  // places in ascending order
       const std::int64_t place = of.over(pixel, tap);
@@ -99,12 +101,12 @@ struct SumTaps {
 };
 
 /// Max pooling: [x] -> [y]; as Windows
-template <class Real>
+template <class Real, class Args = Arguments>
 struct PoolMaximum {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
-    const Windows of{a};
-    const Windows::Pixel place = of.place(i / of.channels());
+    const Windows<Args> of{a};
+    const Pixel place = of.place(i / of.channels());
     Real most = nothing<Real>();
     for (std::int64_t tap = 0; tap < of.taps(); ++tap) {
       const std::int64_t pixel = of.under(place, tap);
@@ -118,13 +120,13 @@ struct PoolMaximum {
 
 /// Gradient of max pooling: [x, y, g_y] -> [g_x]; of equal pixels in a window the first gets it
 /// all; as Windows
-template <class Real>
+template <class Real, class Args = Arguments>
 struct PoolMaximumGradient {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
-    const Windows of{a};
+    const Windows<Args> of{a};
     const std::int64_t channel = i % of.channels();
-    const Windows::Pixel pixel = of.pixel(i / of.channels());
+    const Pixel pixel = of.pixel(i / of.channels());
     Real sum = 0;
     for (std::int64_t tap = of.taps() - 1; tap >= 0; --tap) {
       const std::int64_t place = of.over(pixel, tap);
@@ -136,10 +138,10 @@ struct PoolMaximumGradient {
 
  private:
   /// Whether the pixel under this tap is the first maximum.
-  [[nodiscard]] LOCKSTEP_BOTH bool is_first(const Windows& of, std::int64_t place, std::int64_t own,
-                                            std::int64_t channel) const {
+  [[nodiscard]] LOCKSTEP_BOTH bool is_first(const Windows<Args>& of, std::int64_t place,
+                                            std::int64_t own, std::int64_t channel) const {
     const Real most = load<Real>(a.in[1], place * of.channels() + channel);
-    const Windows::Pixel at = of.place(place);
+    const Pixel at = of.place(place);
     for (std::int64_t tap = 0; tap <= own; ++tap) {
       const std::int64_t pixel = of.under(at, tap);
       if (pixel < 0) continue;
@@ -150,9 +152,9 @@ struct PoolMaximumGradient {
 };
 
 /// Average pooling: [x] -> [y], the mean of all pixels; -; channels, pixels
-template <class Real>
+template <class Real, class Args = Arguments>
 struct PoolMean {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t channels = a.size[0];
     const std::int64_t first = i / channels * a.size[1] * channels + i % channels;
@@ -165,9 +167,9 @@ struct PoolMean {
 };
 
 /// [x, y, g_y] -> [g_x]; -; channels, pixels
-template <class Real>
+template <class Real, class Args = Arguments>
 struct PoolMeanGradient {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t channels = a.size[0];
     const std::int64_t from = i / channels / a.size[1] * channels + i % channels;
@@ -178,9 +180,9 @@ struct PoolMeanGradient {
 /// Temporal shift (Lin et al., arXiv 1811.08383): [x] -> [y], the first channels from the next
 /// frame, the second from the previous one, or reversed; -; channels, elements per frame, frames,
 /// channels shifted each way, direction (1, -1)
-template <class Real>
+template <class Real, class Args = Arguments>
 struct ShiftInTime {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t channel = i % a.size[0];
     const std::int64_t frame = i / a.size[1] % a.size[2];

@@ -8,57 +8,64 @@
 
 namespace lockstep {
 
-/// Function of a kernel. For operands and parameters see functions.hpp.
+/// Every function of a kernel with its type in *_functions.hpp, where operands and parameters are
+/// described: EACH are functions of an index, TEAMS of a work item and a team of threads.
+#define LOCKSTEP_KERNEL_FUNCTIONS(EACH, TEAMS)                 \
+  EACH(fill, Fill)                                             \
+  EACH(move, Move)                                             \
+  EACH(clear, Clear)                                           \
+  EACH(gemm, Gemm)                                             \
+  EACH(gemm_by_element, GemmByElement)                         \
+  EACH(add_bias, AddBias)                                      \
+  TEAMS(sum_columns, SumColumns)                               \
+  EACH(add_parts, AddParts)                                    \
+  TEAMS(attention, Attention)                                  \
+  TEAMS(attention_query_gradient, AttentionQueryGradient)      \
+  TEAMS(attention_key_gradient, AttentionKeyGradient)          \
+  TEAMS(attention_sink_gradient, AttentionSinkGradient)        \
+  TEAMS(softmax, Softmax)                                      \
+  TEAMS(softmax_gradient, SoftmaxGradient)                     \
+  TEAMS(normalise, Normalise)                                  \
+  TEAMS(normalise_input_gradient, NormaliseInputGradient)      \
+  TEAMS(normalise_gain_gradient, NormaliseGainGradient)        \
+  TEAMS(square_channels, SquareChannels)                       \
+  EACH(channel_statistics, ChannelStatistics)                  \
+  EACH(normalise_channels, NormaliseChannels)                  \
+  EACH(normalise_channels_gradient, NormaliseChannelsGradient) \
+  EACH(activate, Activate)                                     \
+  EACH(activate_gradient, ActivateGradient)                    \
+  EACH(rotate, Rotate)                                         \
+  EACH(rotate_shared, RotateShared)                            \
+  EACH(drop, Drop)                                             \
+  EACH(drop_gradient, DropGradient)                            \
+  EACH(add, Add)                                               \
+  EACH(look_up, LookUp)                                        \
+  EACH(look_up_gradient, LookUpGradient)                       \
+  TEAMS(loss_maximum, LossMaximum)                             \
+  TEAMS(loss_sum, LossSum)                                     \
+  TEAMS(loss, Loss)                                            \
+  EACH(loss_gradient, LossGradient)                            \
+  TEAMS(route, Route)                                          \
+  TEAMS(route_gradient, RouteGradient)                         \
+  TEAMS(assign_slots, AssignSlots)                             \
+  EACH(send_to_slots, SendToSlots)                             \
+  EACH(take_from_slots, TakeFromSlots)                         \
+  TEAMS(weight_gradient, WeightGradient)                       \
+  EACH(gather_taps, GatherTaps)                                \
+  EACH(sum_taps, SumTaps)                                      \
+  EACH(pool_maximum, PoolMaximum)                              \
+  EACH(pool_maximum_gradient, PoolMaximumGradient)             \
+  EACH(pool_mean, PoolMean)                                    \
+  EACH(pool_mean_gradient, PoolMeanGradient)                   \
+  EACH(shift_in_time, ShiftInTime)                             \
+  EACH(descend, Descend)
+
+#define LOCKSTEP_NAME_OF(name, Type) name,
+/// Function of a kernel. `on_host`: KernelLaunch::on_host, which the host computes.
 enum class KernelFunction : std::uint8_t {
-  fill,
-  move,  // elements by index tables
-  clear,
-  gemm,             // matrices with constant strides
-  gemm_by_element,  // matrices by index tables
-  add_bias,
-  sum_columns,  // of parts of the rows: a team per part and some columns
-  add_parts,
-  attention,  // a team per block of queries
-  attention_query_gradient,
-  attention_key_gradient,  // and that of values: a team per block of keys
-  softmax,                 // a team per row
-  softmax_gradient,
-  normalise,  // a team per row
-  normalise_input_gradient,
-  normalise_gain_gradient,  // as sum_columns
-  square_channels,          // as sum_columns
-  channel_statistics,
-  normalise_channels,
-  normalise_channels_gradient,
-  activate,
-  activate_gradient,
-  rotate,
-  rotate_shared,
-  drop,
-  drop_gradient,
-  add,
-  look_up,
-  look_up_gradient,
-  loss_maximum,  // a team per row
-  loss_sum,
-  loss,  // one team
-  loss_gradient,
-  route,  // a team per row
-  route_gradient,
-  assign_slots,  // a team per expert
-  send_to_slots,
-  take_from_slots,
-  weight_gradient,  // a team per visit
-  gather_taps,
-  sum_taps,
-  pool_maximum,
-  pool_maximum_gradient,
-  pool_mean,
-  pool_mean_gradient,
-  shift_in_time,
-  descend,  // one weight of an update
-  on_host,  // KernelLaunch::on_host: the host computes it
+  LOCKSTEP_KERNEL_FUNCTIONS(LOCKSTEP_NAME_OF, LOCKSTEP_NAME_OF) on_host,
 };
+#undef LOCKSTEP_NAME_OF
 
 /// Threads per team on a GPU, and the maximum; on a host a team has one.
 inline constexpr std::int64_t kTeamLanes = 128;

@@ -9,8 +9,8 @@
 namespace lockstep::kernels {
 
 /// Local row of a vocabulary index; negative if it is on another rank or padding.
-template <class Real>
-[[nodiscard]] LOCKSTEP_BOTH inline std::int64_t row_of(const Arguments& a, const Values& numbers,
+template <class Real, class Args, class From>
+[[nodiscard]] LOCKSTEP_BOTH inline std::int64_t row_of(const Args& a, const From& numbers,
                                                        std::int64_t i, int table,
                                                        std::int64_t rows) {
   const auto number = static_cast<std::int64_t>(load<Real>(numbers, i) + Real{0.5});
@@ -18,9 +18,9 @@ template <class Real>
 }
 
 /// [indices, table] -> [y]; local row per index; width, rows
-template <class Real>
+template <class Real, class Args = Arguments>
 struct LookUp {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t row = row_of<Real>(a, a.in[0], i / a.size[0], 0, a.size[1]);
     put(a, 0, i, row < 0 ? Real{0} : load<Real>(a.in[1], row * a.size[0] + i % a.size[0]));
@@ -28,9 +28,9 @@ struct LookUp {
 };
 
 /// [indices, g_y] -> [g_table] (accumulated); local row per index; width, rows
-template <class Real>
+template <class Real, class Args = Arguments>
 struct LookUpGradient {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t row = row_of<Real>(a, a.in[0], i / a.size[0], 0, a.size[1]);
     if (row >= 0) add_to(a.out[0], row * a.size[0] + i % a.size[0], load<Real>(a.in[1], i));
@@ -38,9 +38,9 @@ struct LookUpGradient {
 };
 
 /// [logits] -> [maximum], a team per row; vocabulary indices (negative: padding); width
-template <class Real>
+template <class Real, class Args = Arguments>
 struct LossMaximum {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
     Real most = nothing<Real>();
@@ -55,9 +55,9 @@ struct LossMaximum {
 
 /// [logits, labels, maximum] -> [sum, target], a team per row; vocabulary indices, local row per
 /// index; width, vocabulary
-template <class Real>
+template <class Real, class Args = Arguments>
 struct LossSum {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
     const Real most = load<Real>(a.in[2], row);
@@ -74,9 +74,9 @@ struct LossSum {
 };
 
 /// [maximum, sum, target] -> [loss], one team; -; rows; factor
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Loss {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t, Team& team) const {
     Real sum = 0;
@@ -91,9 +91,9 @@ struct Loss {
 
 /// [logits, labels, maximum, sum] -> [g_logits]; vocabulary indices, local row per index; width,
 /// vocabulary; factor
-template <class Real>
+template <class Real, class Args = Arguments>
 struct LossGradient {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t row = i / a.size[0];
     const std::int64_t place = i % a.size[0];

@@ -9,10 +9,10 @@
 namespace lockstep::kernels {
 
 /// [x, gain, (bias)] -> [y, statistics], a team per row; -; width, whether centered, whether
-/// biased; epsilon
-template <class Real>
+/// biased, gains (width, or a multiple of it: of as many rows, over and over); epsilon
+template <class Real, class Args = Arguments>
 struct Normalise {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
     const std::int64_t width = a.size[0];
@@ -34,7 +34,8 @@ struct Normalise {
     for (std::int64_t i = team.lane(); i < width; i += team.lanes()) {
       const Real bias = a.size[2] != 0 ? load<Real>(a.in[2], i) : Real{0};
       const Real x = load<Real>(a.in[0], row * width + i);
-      put(a, 0, row * width + i, (x - mean) * scale * load<Real>(a.in[1], i) + bias);
+      const Real gain = load<Real>(a.in[1], (row * width + i) % a.size[3]);
+      put(a, 0, row * width + i, (x - mean) * scale * gain + bias);
     }
     if (team.lane() != 0) return;
     if (centred) put(a, 1, 2 * row, mean);
@@ -47,15 +48,16 @@ template <class Real>
 struct Statistics {
   Real mean;
   Real scale;
-  LOCKSTEP_BOTH Statistics(const Values& from, std::int64_t row, bool centred)
+  template <class From>
+  LOCKSTEP_BOTH Statistics(const From& from, std::int64_t row, bool centred)
       : mean{centred ? load<Real>(from, 2 * row) : Real{0}},
         scale{load<Real>(from, centred ? 2 * row + 1 : row)} {}
 };
 
-/// [x, gain, statistics, g_y] -> [g_x], a team per row; -; width, whether centered
-template <class Real>
+/// [x, gain, statistics, g_y] -> [g_x], a team per row; -; width, whether centered, gains
+template <class Real, class Args = Arguments>
 struct NormaliseInputGradient {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
     const std::int64_t width = a.size[0];
@@ -65,37 +67,44 @@ struct NormaliseInputGradient {
     Real sum = 0;
     Real along = 0;
     for (std::int64_t i = team.lane(); i < width; i += team.lanes()) {
-      const Real h = load<Real>(a.in[3], row * width + i) * load<Real>(a.in[1], i);
+      const Real h = upstream(row * width + i);
       sum += h;
       along += h * (load<Real>(a.in[0], row * width + i) - of.mean) * of.scale;
     }
     sum = team.sum(sum);
     along = team.sum(along);
     for (std::int64_t i = team.lane(); i < width; i += team.lanes()) {
-      const Real h = load<Real>(a.in[3], row * width + i) * load<Real>(a.in[1], i);
+      const Real h = upstream(row * width + i);
       const Real normal = (load<Real>(a.in[0], row * width + i) - of.mean) * of.scale;
       put(a, 0, row * width + i,
           of.scale * (h - (centred ? sum / n : Real{0}) - normal * along / n));
     }
   }
+
+ private:
+  [[nodiscard]] LOCKSTEP_BOTH Real upstream(std::int64_t i) const {
+    return load<Real>(a.in[3], i) * load<Real>(a.in[1], i % a.size[2]);
+  }
 };
 
 /// [x, statistics, g_y] -> [sums of parts: g_gain, g_bias], a team per part and 32 columns; -;
-/// rows, columns, parts, whether centered, whether statistics are of columns
-template <class Real>
+/// rows, columns, parts, whether centered, whether statistics are of columns, else of how many
+/// numbers each
+template <class Real, class Args = Arguments>
 struct NormaliseGainGradient {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
-    sum_columns<Real, 2>(
-        a, index, team, a.size[0], a.size[1], a.size[2],
-        [this](std::int64_t row, std::int64_t column, Real* sums) {
-          const Statistics<Real> of{a.in[1], a.size[4] != 0 ? column : row, a.size[3] != 0};
-          const std::int64_t place = row * a.size[1] + column;
-          const Real g = load<Real>(a.in[2], place);
-          sums[0] += g * (load<Real>(a.in[0], place) - of.mean) * of.scale;
-          sums[1] += g;
-        });
+    sum_columns<Real, 2>(a, index, team, a.size[0], a.size[1], a.size[2],
+                         [this](std::int64_t row, std::int64_t column, Real* sums) {
+                           const std::int64_t place = row * a.size[1] + column;
+                           const Statistics<Real> of{a.in[1],
+                                                     a.size[4] != 0 ? column : place / a.size[5],
+                                                     a.size[3] != 0};
+                           const Real g = load<Real>(a.in[2], place);
+                           sums[0] += g * (load<Real>(a.in[0], place) - of.mean) * of.scale;
+                           sums[1] += g;
+                         });
   }
 };
 
@@ -103,9 +112,9 @@ struct NormaliseGainGradient {
 
 /// [x, statistics] -> [sums of parts: squares of x around its channel's mean], a team per part and
 /// 32 channels; -; rows, channels, parts
-template <class Real>
+template <class Real, class Args = Arguments>
 struct SquareChannels {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
     sum_columns<Real, 1>(a, index, team, a.size[0], a.size[1], a.size[2],
@@ -119,9 +128,9 @@ struct SquareChannels {
 
 /// [sums of parts] -> [statistics]; -; channels, parts, rows, whether of squares; epsilon; one
 /// channel
-template <class Real>
+template <class Real, class Args = Arguments>
 struct ChannelStatistics {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t channel) const {
     Real sum = 0;
     for (std::int64_t part = 0; part < a.size[1]; ++part) {
@@ -134,9 +143,9 @@ struct ChannelStatistics {
 };
 
 /// [x, gain, bias, statistics] -> [y]; -; channels
-template <class Real>
+template <class Real, class Args = Arguments>
 struct NormaliseChannels {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t channel = i % a.size[0];
     const Statistics<Real> of{a.in[3], channel, true};
@@ -147,9 +156,9 @@ struct NormaliseChannels {
 };
 
 /// [x, gain, statistics, g_y, g_gain, g_bias (of these rows only)] -> [g_x]; -; channels, rows
-template <class Real>
+template <class Real, class Args = Arguments>
 struct NormaliseChannelsGradient {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const std::int64_t channel = i % a.size[0];
     const Statistics<Real> of{a.in[2], channel, true};

@@ -12,9 +12,9 @@ namespace lockstep::kernels {
 /// optimizer (0 SGD, 1 momentum, 2 Adam), whether there is a copy; rate, momentum or beta1, beta2,
 /// 1 - beta1, 1 - beta2, 1 - beta1^step, 1 - beta2^step, epsilon. Adam: Kingma and Ba, arXiv
 /// 1412.6980, algorithm 1.
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Descend {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const auto number = [this](int which) { return static_cast<Real>(a.number[which]); };
     const Real g = load<Real>(a.in[0], i);

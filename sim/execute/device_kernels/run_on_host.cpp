@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <type_traits>
 
 #include "sim/base/check.hpp"
 #include "sim/execute/device_kernels/arguments_of.hpp"
@@ -57,38 +58,38 @@ using Matrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMaj
 using Strides = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
 
 /// A matrix of a buffer in the type that is computed in, whatever it is held in.
-template <class Real>
-[[nodiscard]] Matrix<Real> taken(const Values& from, std::int64_t first, std::int64_t rows,
+template <class Real, class From>
+[[nodiscard]] Matrix<Real> taken(const From& from, std::int64_t first, std::int64_t rows,
                                  std::int64_t columns, std::int64_t row, std::int64_t column) {
-  const NumberType own = sizeof(Real) == sizeof(double) ? NumberType::fp64 : NumberType::fp32;
-  if (from.type == own) {
-    const Real* data = static_cast<const Real*>(from.data) + first;
-    return Eigen::Map<const Matrix<Real>, 0, Strides>{data, rows, columns, Strides{row, column}};
-  }
-  Matrix<Real> out(rows, columns);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t k = 0; k < columns; ++k) {
-      out(i, k) = load<Real>(from, first + i * row + k * column);
+  if constexpr (std::is_same_v<From, PlainValues<Real>>) {
+    return Eigen::Map<const Matrix<Real>, 0, Strides>{from.data + first, rows, columns,
+                                                      Strides{row, column}};
+  } else {
+    Matrix<Real> out(rows, columns);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t k = 0; k < columns; ++k) {
+        out(i, k) = load<Real>(from, first + i * row + k * column);
+      }
     }
+    return out;
   }
-  return out;
 }
 
 /// Sizes: m, n, k, batches, then strides: a by row and inner, b by inner and column, y by row and
 /// column. Tables: where the batches of a, b and y begin. A factor.
-template <class Real>
-void gemm(const Arguments& a) {
+template <class Real, class Args>
+void gemm(const Args& a) {
   const std::int64_t m = a.size[0];
   const std::int64_t n = a.size[1];
   const std::int64_t k = a.size[2];
+  const auto factor = static_cast<Real>(a.number[0]);
   for (std::int64_t batch = 0; batch < a.size[3]; ++batch) {
     const Matrix<Real> gemm = taken<Real>(a.in[0], a.at(0, batch), m, k, a.size[4], a.size[5]) *
                               taken<Real>(a.in[1], a.at(1, batch), k, n, a.size[6], a.size[7]);
     const std::int64_t first = a.at(2, batch);
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
-        put(a, 0, first + i * a.size[8] + j * a.size[9],
-            gemm(i, j) * static_cast<Real>(a.number[0]));
+        put(a, 0, first + i * a.size[8] + j * a.size[9], gemm(i, j) * factor);
       }
     }
   }
@@ -116,11 +117,23 @@ void compute(const KernelLaunch& launch, const std::vector<Values>& reads,
   }
 }
 
-template <class Real>
-void run(const KernelLaunch& launch, const Arguments& arguments) {
+template <class Real, class Args>
+void run(const KernelLaunch& launch, const Args& arguments) {
   if (launch.function == KernelFunction::gemm) return gemm<Real>(arguments);
   HostRunner<Real> runner{launch};
   LOCKSTEP_CHECK((dispatch<Real>(launch.function, arguments, runner)));
+}
+
+/// Functions on operands of one type need not ask for it element by element.
+template <class Real>
+void run_plainly(const KernelLaunch& launch, const Arguments& arguments, bool plain) {
+  if (!plain) return run<Real>(launch, arguments);
+  run<Real>(launch, plain_arguments<Real>(arguments));
+}
+
+[[nodiscard]] bool all_are(const std::vector<Values>& values, NumberType type) {
+  return std::all_of(values.begin(), values.end(),
+                     [type](const Values& each) { return each.type == type; });
 }
 
 }  // namespace
@@ -129,10 +142,12 @@ void run_on_host(const KernelLaunch& launch, const std::vector<Values>& reads,
                  const std::vector<Values>& writes) {
   if (launch.function == KernelFunction::on_host) return compute(launch, reads, writes);
   const Arguments arguments = arguments_of(launch, reads, writes);
+  const NumberType type = launch.in_doubles ? NumberType::fp64 : NumberType::fp32;
+  const bool plain = all_are(reads, type) && all_are(writes, type);
   if (launch.in_doubles) {
-    run<double>(launch, arguments);
+    run_plainly<double>(launch, arguments, plain);
   } else {
-    run<float>(launch, arguments);
+    run_plainly<float>(launch, arguments, plain);
   }
 }
 

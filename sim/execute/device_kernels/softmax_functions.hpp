@@ -11,9 +11,9 @@ namespace lockstep::kernels {
 /// [scores] -> [probabilities], a team per row; positions of queries, positions of keys; keys,
 /// queries,
 /// whether causal, window as in AttentionPlaces
-template <class Real>
+template <class Real, class Args = Arguments>
 struct Softmax {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
     const std::int64_t keys = a.size[0];
@@ -40,9 +40,9 @@ struct Softmax {
 };
 
 /// [probabilities, g_probabilities] -> [g_scores], a team per row; -; keys
-template <class Real>
+template <class Real, class Args = Arguments>
 struct SoftmaxGradient {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
     const std::int64_t keys = a.size[0];

@@ -13,10 +13,9 @@ inline constexpr int kColumnsTogether = 32;
 
 /// each(row, column, sums) adds a row's contribution to the kSums sums of a column. The index is
 /// (part of the rows, block of 32 columns); results go to out[0] as [sum, part, column].
-template <class Real, int kSums, class Team, class Each>
-LOCKSTEP_BOTH void sum_columns(const Arguments& a, std::int64_t index, Team& team,
-                               std::int64_t rows, std::int64_t columns, std::int64_t parts,
-                               const Each& each) {
+template <class Real, int kSums, class Args, class Team, class Each>
+LOCKSTEP_BOTH void sum_columns(const Args& a, std::int64_t index, Team& team, std::int64_t rows,
+                               std::int64_t columns, std::int64_t parts, const Each& each) {
   const std::int64_t blocks = (columns + kColumnsTogether - 1) / kColumnsTogether;
   const std::int64_t part = index / blocks;
   const std::int64_t first = index % blocks * kColumnsTogether;
@@ -54,9 +53,9 @@ LOCKSTEP_BOTH void sum_columns(const Arguments& a, std::int64_t index, Team& tea
 
 /// [x] -> [sums of parts], a team per part and 32 columns; offsets in x of columns and of rows;
 /// rows, columns, parts
-template <class Real>
+template <class Real, class Args = Arguments>
 struct SumColumns {
-  Arguments a;
+  Args a;
   template <class Team>
   LOCKSTEP_BOTH void operator()(std::int64_t index, Team& team) const {
     sum_columns<Real, 1>(a, index, team, a.size[0], a.size[1], a.size[2],
@@ -67,9 +66,9 @@ struct SumColumns {
 };
 
 /// [sums of parts] -> [y, (z)]; -; columns, parts, whether there is a z; one column
-template <class Real>
+template <class Real, class Args = Arguments>
 struct AddParts {
-  Arguments a;
+  Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t column) const {
     put(a, 0, column, sum(0, column));
     if (a.size[2] != 0) put(a, 1, column, sum(1, column));

@@ -43,8 +43,8 @@ class Scratch {
 };
 
 /// Loads rows of a buffer into a tile; row i starts at place(i).
-template <class Real, class Team, class Place>
-LOCKSTEP_BOTH void bring(Team& team, const Tile<Real>& to, const Values& from, int rows, int width,
+template <class Real, class Team, class From, class Place>
+LOCKSTEP_BOTH void bring(Team& team, const Tile<Real>& to, const From& from, int rows, int width,
                          const Place& place) {
   for (int i = static_cast<int>(team.lane()); i < rows * width;
        i += static_cast<int>(team.lanes())) {

@@ -122,6 +122,25 @@ LOCKSTEP_BOTH inline void add_to(const Values& to, std::int64_t i, Real value) {
 #endif
 }
 
+/// Elements of a buffer of one type.
+template <class Real>
+struct PlainValues {
+  Real* data = nullptr;
+};
+
+template <class To, class Real>
+[[nodiscard]] LOCKSTEP_BOTH inline To load(const PlainValues<Real>& from, std::int64_t i) {
+  return static_cast<To>(from.data[i]);
+}
+template <class Real>
+LOCKSTEP_BOTH inline void store(const PlainValues<Real>& to, std::int64_t i, Real value) {
+  to.data[i] = value;
+}
+template <class Real>
+inline void add_to(const PlainValues<Real>& to, std::int64_t i, Real value) {  // host: no atomics
+  to.data[i] += value;
+}
+
 /// SplitMix64 of a seed and a position, as in random_bits.hpp.
 [[nodiscard]] LOCKSTEP_BOTH inline std::uint64_t mixed_bits(std::uint64_t a, std::uint64_t b) {
   std::uint64_t z = a + 0x9e3779b97f4a7c15U * (b + 1);

@@ -5,7 +5,7 @@
 
 #include "sim/execute/device_program/collective_messages.hpp"
 #include "sim/execute/device_program/collective_on_host.hpp"
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 #include "sim/execute/program/message_form.hpp"
 
 namespace lockstep::execution {
@@ -21,6 +21,8 @@ class CollectiveCommands {
         schedule_{schedule},
         members_{of.members.size()},
         who_{of.members, of.streams},
+        // Its constructor, which sets all fields, is in another file.
+        // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.UninitializedObject)
         messages_{who_,
                   schedule,
                   room,

@@ -6,7 +6,7 @@
 
 #include "sim/base/math.hpp"
 #include "sim/execute/command_graph/schedule_expansion.hpp"
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 #include "sim/execute/program/message_form.hpp"
 #include "sim/execute/schedule/execute.hpp"
 

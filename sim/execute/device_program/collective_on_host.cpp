@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 #include "sim/execute/program/exchange.hpp"
 
 namespace lockstep::execution {

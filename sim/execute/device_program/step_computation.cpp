@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/execute/device_program/lowering/lowered_regions.hpp"
+#include "sim/execute/device_program/lowered_regions.hpp"
 #include "sim/execute/device_program/training_step_commands.hpp"
 #include "sim/execute/kernels/execution_error.hpp"
 

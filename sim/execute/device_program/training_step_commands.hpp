@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/execute/command_graph/command_graph_builder.hpp"
-#include "sim/execute/device_program/lowering/lower_operation.hpp"
+#include "sim/execute/kernels/lower_operation.hpp"
 #include "sim/execute/program/exchange.hpp"
 #include "sim/execute/program/execution_options.hpp"
 #include "sim/execute/program/operation_runner.hpp"

@@ -4,114 +4,14 @@
 
 #include <algorithm>
 
+#include "sim/execute/device_kernels/run_on_host.hpp"
 #include "sim/execute/kernels/execution_error.hpp"
-#include "sim/execute/kernels/kernel_list.hpp"
+#include "sim/execute/kernels/kernel_checks.hpp"
+#include "sim/execute/kernels/lower_operation.hpp"
 
 namespace lockstep {
 
 namespace {
-
-using Kind = OperationKind;
-template <class Real>
-using Function = void (*)(KernelCall<Real>&);
-
-template <class Real>
-[[nodiscard]] Function<Real> function_of(Kind kind) {
-  switch (kind) {
-    case Kind::matmul:
-      return kernels::matmul<Real>;
-    case Kind::bias_gradient:
-      return kernels::bias_gradient<Real>;
-    case Kind::attention:
-      return kernels::attention<Real>;
-    case Kind::attention_backward:
-      return kernels::attention_backward<Real>;
-    case Kind::attention_scores:
-      return kernels::attention_scores<Real>;
-    case Kind::attention_scores_backward:
-      return kernels::attention_scores_backward<Real>;
-    case Kind::softmax:
-      return kernels::softmax<Real>;
-    case Kind::softmax_backward:
-      return kernels::softmax_backward<Real>;
-    case Kind::attention_context:
-      return kernels::attention_context<Real>;
-    case Kind::attention_context_backward:
-      return kernels::attention_context_backward<Real>;
-    case Kind::normalization:
-      return kernels::normalization<Real>;
-    case Kind::normalization_backward:
-      return kernels::normalization_backward<Real>;
-    case Kind::activation:
-      return kernels::activation<Real>;
-    case Kind::activation_backward:
-      return kernels::activation_backward<Real>;
-    case Kind::rotary:
-      return kernels::rotary<Real>;
-    case Kind::rotary_backward:
-      return kernels::rotary_backward<Real>;
-    case Kind::dropout:
-      return kernels::dropout<Real>;
-    case Kind::dropout_backward:
-      return kernels::dropout_backward<Real>;
-    case Kind::add:
-      return kernels::add<Real>;
-    case Kind::embedding:
-      return kernels::embedding<Real>;
-    case Kind::embedding_backward:
-      return kernels::embedding_backward<Real>;
-    case Kind::loss_maximum:
-      return kernels::loss_maximum<Real>;
-    case Kind::loss_sum:
-      return kernels::loss_sum<Real>;
-    case Kind::loss:
-      return kernels::loss<Real>;
-    case Kind::loss_backward:
-      return kernels::loss_backward<Real>;
-    case Kind::router:
-      return kernels::router<Real>;
-    case Kind::router_backward:
-      return kernels::router_backward<Real>;
-    case Kind::dispatch:
-      return kernels::dispatch<Real>;
-    case Kind::dispatch_backward:
-      return kernels::dispatch_backward<Real>;
-    case Kind::combine:
-      return kernels::combine<Real>;
-    case Kind::combine_backward:
-      return kernels::combine_backward<Real>;
-    case Kind::convolution:
-      return kernels::convolution<Real>;
-    case Kind::convolution_input_grad:
-      return kernels::convolution_input_grad<Real>;
-    case Kind::convolution_weight_grad:
-      return kernels::convolution_weight_grad<Real>;
-    case Kind::batch_norm:
-      return kernels::batch_norm<Real>;
-    case Kind::batch_norm_backward:
-      return kernels::batch_norm_backward<Real>;
-    case Kind::pool:
-      return kernels::pool<Real>;
-    case Kind::pool_backward:
-      return kernels::pool_backward<Real>;
-    case Kind::temporal_shift:
-      return kernels::temporal_shift<Real>;
-    case Kind::temporal_shift_backward:
-      return kernels::temporal_shift_backward<Real>;
-    case Kind::fill:
-      return [](KernelCall<Real>&) {};
-    case Kind::scale:
-      return kernels::scale<Real>;
-    case Kind::cast:
-    case Kind::slice:
-    case Kind::host_copy:
-      return kernels::copy<Real>;
-    case Kind::update:
-      return kernels::update<Real>;
-    default:
-      return nullptr;
-  }
-}
 
 struct Part {
   const Tensor* tensor = nullptr;
@@ -126,7 +26,7 @@ template <class Real>
 }
 
 /// Whether all operands hold the same part along a dimension.
-[[nodiscard]] bool agrees(Kind kind, Dim dim) {
+[[nodiscard]] bool agrees(OperationKind kind, Dim dim) {
   switch (row_of(kind).common) {
     case CommonDims::all:
       return true;
@@ -142,20 +42,50 @@ template <class Real>
   return false;
 }
 
-/// Padding stays zero, so that it never counts in a GEMM.
 template <class Real>
-void clear_padding(KernelResult<Real>& result) {
-  if (result.layout->filled() == result.layout->elements()) return;
-  const std::vector<std::int64_t> indices = result.layout->global_indices();
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    if (indices[i] < 0) result.values[i] = 0;
+constexpr NumberType kTypeOf = sizeof(Real) == sizeof(double) ? NumberType::fp64 : NumberType::fp32;
+
+/// A lowered operation's operands in memory.
+template <class Real>
+class Operands {
+ public:
+  Operands(KernelCall<Real>& call, const LoweredOperation& lowered) : call_{call} {
+    for (const LoweredScratch& each : lowered.scratch) {
+      const NumberType type = each.as_read ? kTypeOf<Real> : each.type;
+      types_.push_back(type);
+      scratch_.emplace_back(static_cast<std::size_t>(each.elements * bytes_of(type)));
+    }
   }
-}
+
+  [[nodiscard]] std::vector<kernels::Values> of(const std::vector<LoweredOperand>& operands) {
+    std::vector<kernels::Values> out;
+    out.reserve(operands.size());
+    for (const LoweredOperand& each : operands) out.push_back(of(each));
+    return out;
+  }
+
+ private:
+  [[nodiscard]] kernels::Values of(const LoweredOperand& operand) {
+    switch (operand.of) {
+      case LoweredOperand::Of::reads:  // which no kernel writes
+        return {const_cast<Real*>(call_.reads[operand.index].data()), kTypeOf<Real>};
+      case LoweredOperand::Of::writes:
+        return {call_.writes[operand.index].values.data(), kTypeOf<Real>};
+      case LoweredOperand::Of::scratch:
+        break;
+    }
+    return {scratch_[operand.index].data(), types_[operand.index]};
+  }
+
+  KernelCall<Real>& call_;
+  std::vector<NumberType> types_{};
+  std::vector<std::vector<std::byte>> scratch_{};
+};
 
 }  // namespace
 
 bool combines_itself(const Operation& operation) {
-  return operation.kind == Kind::attention;
+  return operation.kind == OperationKind::attention;
 }
 
 template <class Real>
@@ -171,18 +101,24 @@ void check_kernel(const KernelCall<Real>& call) {
 
 template <class Real>
 void run_kernel(KernelCall<Real>& call) {
-  const Function<Real> function = function_of<Real>(call.operation->kind);
-  if (function == nullptr) kernels::refuse(call, "no computation");
-  check_kernel(call);
-  if (call.writes.empty()) return;  // weights cast to 8 bits, in which nothing is executed
-  function(call);
-  for (KernelResult<Real>& result : call.writes) clear_padding(result);
+  run_lowered(call, lower_operation(call, std::vector<bool>(call.writes.size(), false)));
+}
+
+template <class Real>
+void run_lowered(KernelCall<Real>& call, const LoweredOperation& lowered) {
+  kernels::check_values(call);
+  Operands<Real> operands{call, lowered};
+  for (const LoweredKernel& each : lowered.kernels) {
+    kernels::run_on_host(each.launch, operands.of(each.reads), operands.of(each.writes));
+  }
 }
 
 template void check_kernel(const KernelCall<float>&);
 template void check_kernel(const KernelCall<double>&);
 template void run_kernel(KernelCall<float>&);
 template void run_kernel(KernelCall<double>&);
+template void run_lowered(KernelCall<float>&, const LoweredOperation&);
+template void run_lowered(KernelCall<double>&, const LoweredOperation&);
 
 namespace kernels {
 

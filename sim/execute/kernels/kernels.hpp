@@ -7,8 +7,8 @@
 #include "sim/execute/kernels/part_layout.hpp"
 #include "sim/program/operation.hpp"
 
-/// Reference kernels for the operations of sim/program/operation.hpp in float64 or float32
-/// (including sums), on a rank's shards. Layouts record global indices, so that masks use global
+/// The operations of sim/program/operation_kinds.hpp in float64 or float32 (including sums), on a
+/// rank's shards and on the host. Layouts record global indices, so that masks use global
 /// positions, tables global rows, and inconsistent operands are detected.
 namespace lockstep {
 

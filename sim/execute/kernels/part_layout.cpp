@@ -152,7 +152,10 @@ const PartAxis* PartLayout::find(Dim dim) const {
 
 const PartLayout& LayoutTable::of(TensorId tensor, int rank) {
   if (rank >= program_.mesh.ranks()) rank = 0;
-  std::unique_ptr<PartLayout>& known = known_[{tensor, rank}];
+  if (known_.size() <= tensor) known_.resize(program_.tensors.size());
+  std::vector<std::unique_ptr<PartLayout>>& of_tensor = known_[tensor];
+  if (of_tensor.empty()) of_tensor.resize(static_cast<std::size_t>(program_.mesh.ranks()));
+  std::unique_ptr<PartLayout>& known = of_tensor[static_cast<std::size_t>(rank)];
   if (known == nullptr) {
     known = std::make_unique<PartLayout>(make(program_.tensors[tensor], rank));
   }

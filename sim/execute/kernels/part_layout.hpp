@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,7 +55,7 @@ class LayoutTable {
 
   const Program& program_;
   std::int64_t slots_;
-  std::map<std::pair<TensorId, int>, std::unique_ptr<PartLayout>> known_{};
+  std::vector<std::vector<std::unique_ptr<PartLayout>>> known_{};  // by tensor and rank
 };
 
 /// Element offsets along some dimensions of a shard, the last one fastest. A missing dimension has

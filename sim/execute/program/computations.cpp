@@ -42,7 +42,7 @@ void Computations<Real>::run(const RankCursor& cursor, std::uint32_t index) {
   const Operation& operation = *what.operation;
   KernelCall<Real> call = kernel_call(cursor, index);
   try {
-    run_kernel(call);
+    run_lowered(call, lowered(cursor.rank, call));
   } catch (const ExecutionError& error) {
     throw ExecutionError{fmt::format("{}: {}", state_.who(cursor, index), error.what())};
   }
@@ -53,6 +53,27 @@ void Computations<Real>::run(const RankCursor& cursor, std::uint32_t index) {
   if (operation.kind != Kind::loss) return;
   losses_[{cursor.rank, index}] =
       static_cast<double>(values_.held(cursor.rank, write_of(what, Operand::loss)).values.at(0));
+}
+
+template <class Real>
+const LoweredOperation& Computations<Real>::lowered(int rank, const KernelCall<Real>& call) {
+  const auto part = static_cast<std::size_t>(rank);
+  if (lowered_.size() <= part) lowered_.resize(part + 1);
+  Lowered& known = lowered_[part][call.operation];
+  std::size_t i = 0;
+  bool fits = known.layouts.size() == call.reads.size() + call.writes.size();
+  for (const KernelOperand<Real>& each : call.reads)
+    fits = fits && known.layouts[i++] == each.layout;
+  for (const KernelResult<Real>& each : call.writes)
+    fits = fits && known.layouts[i++] == each.layout;
+  const bool by_step =  // draws of dropout, rates of an optimizer
+      call.operation->dropout > 0 || class_of(call.operation->kind) == OperationClass::optimizer;
+  if (fits && !by_step) return known.operation;
+  known.operation = lower_operation(call, std::vector<bool>(call.writes.size(), false));
+  known.layouts.clear();
+  for (const KernelOperand<Real>& each : call.reads) known.layouts.push_back(each.layout);
+  for (const KernelResult<Real>& each : call.writes) known.layouts.push_back(each.layout);
+  return known.operation;
 }
 
 template <class Real>

@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <map>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "sim/execute/kernels/lower_operation.hpp"
 #include "sim/execute/program/value_store.hpp"
 
 namespace lockstep::execution {
@@ -32,7 +35,14 @@ class Computations {
   [[nodiscard]] static bool adds(const Operation& operation, const Tensor& written);
 
  private:
+  /// An operation of a rank as kernels, and the layouts of the operands for which it is.
+  struct Lowered {
+    std::vector<const PartLayout*> layouts{};
+    LoweredOperation operation{};
+  };
   [[nodiscard]] KernelCall<Real> kernel_call(const RankCursor& cursor, std::uint32_t operation);
+  /// Of the last call of this operation if its operands are the same parts; else lowered now.
+  [[nodiscard]] const LoweredOperation& lowered(int rank, const KernelCall<Real>& call);
   [[nodiscard]] std::uint64_t draw_of(const RoleOperation& what) const;
   [[nodiscard]] std::int64_t first_sample(const RoleOperation& what, const Tensor& tensor) const;
 
@@ -40,7 +50,8 @@ class Computations {
   const ExecutionOptions& options_;
   ValueStore<Real>& values_;
   int step_ = 0;
-  std::map<std::pair<int, std::uint32_t>, double> losses_{};  // by rank and operation
+  std::vector<std::unordered_map<const Operation*, Lowered>> lowered_{};  // by rank; never walked
+  std::map<std::pair<int, std::uint32_t>, double> losses_{};              // by rank and operation
 };
 
 }  // namespace lockstep::execution

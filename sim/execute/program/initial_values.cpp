@@ -87,16 +87,17 @@ struct Place {
 [[nodiscard]] Place place_of(const Tensor& tensor, std::int64_t index) {
   Place out;
   std::int64_t stride = 1;
-  for (auto extent = tensor.extents.rbegin(); extent != tensor.extents.rend(); ++extent) {
-    const std::int64_t at = index % extent->size;
-    index /= extent->size;
-    if (extent->dim == Dim::batch) {
+  for (std::size_t i = tensor.extents.size(); i-- > 0;) {
+    const Extent& extent = tensor.extents[i];
+    const std::int64_t at = index % extent.size;
+    index /= extent.size;
+    if (extent.dim == Dim::batch) {
       out.batch = at;
       continue;
     }
-    if (extent->dim == Dim::sequence) out.sequence = at;
+    if (extent.dim == Dim::sequence) out.sequence = at;
     out.within += at * stride;
-    stride *= extent->size;
+    stride *= extent.size;
   }
   return out;
 }

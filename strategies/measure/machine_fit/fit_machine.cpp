@@ -65,7 +65,7 @@ class Fitting {
     for (const auto& [bytes, time] : fit_.copy.points) {
       best = std::max(best, 2 * static_cast<double>(bytes) / time);
     }
-    return Rate::bytes_per_second(std::llround(best));
+    return Rate::bytes_per_second(static_cast<std::uint64_t>(std::llround(best)));
   }
 
   /// What is touched by all streams, and the time of touching it once. More is never quicker.
@@ -73,9 +73,10 @@ class Fitting {
     double best = 0;
     std::vector<std::pair<std::int64_t, double>> out;
     const Measurements all = of_kind(all_, Kind::together);
-    for (auto each = all.rbegin(); each != all.rend(); ++each) {
-      const std::int64_t touched = 2 * each->to * each->bytes;
-      const double left = std::max(each->seconds / 100, each->seconds - fit_.empty_copy.seconds());
+    for (std::size_t i = all.size(); i-- > 0;) {
+      const MachineMeasurement& each = all[i];
+      const std::int64_t touched = std::int64_t{2} * each.to * each.bytes;
+      const double left = std::max(each.seconds / 100, each.seconds - fit_.empty_copy.seconds());
       best = std::max(best, static_cast<double>(touched) / left);
       out.emplace_back(touched, static_cast<double>(touched) / best);
     }

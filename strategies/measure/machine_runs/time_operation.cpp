@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "sim/execute/command_graph/command_graph_builder.hpp"
-#include "sim/execute/device_program/lowering/lowered_regions.hpp"
+#include "sim/execute/device_program/lowered_regions.hpp"
 #include "sim/execute/device_program/training_step_commands.hpp"
 #include "sim/execute/kernels/random_bits.hpp"
 #include "sim/execute/program/computations.hpp"

@@ -55,7 +55,7 @@ class Partner {
       if (all[i].kind != Kind::matmul || !shares_any(all[i].reads, all[collective].writes))
         continue;
       const bool of_weight =
-          program_.tensors[all[i].writes.at(0).tensor].category == Category::gradient;
+          program_.tensors[write_of(all[i], Operand::y).tensor].category == Category::gradient;
       return of_weight ? std::nullopt : std::optional{kernel_of_group(routine_, i)};
     }
     return std::nullopt;

@@ -84,7 +84,7 @@ TEST_CASE("every algorithm computes the right numbers on GPUs, in fp32, bf16 and
   }
 }
 
-TEST_CASE("every kernel computes on a GPU what the host's reference kernel does") {
+TEST_CASE("every kernel computes on a GPU what the oracle does") {
   const auto gpu = gpus();
   if (gpu == nullptr) return;
   for (const auto& cases : {gradient_cases(), large_cases()}) {

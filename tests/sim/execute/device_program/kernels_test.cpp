@@ -8,16 +8,15 @@
 #include "sim/execute/command_graph/host_backend.hpp"
 #include "sim/execute/device_kernels/arguments_of.hpp"
 #include "sim/execute/device_kernels/dispatch.hpp"
-#include "sim/execute/device_program/lowering/lower_operation.hpp"
+#include "sim/execute/kernels/lower_operation.hpp"
 #include "sim/execute/kernels/random_bits.hpp"
 #include "tests/sim/execute/device_program/lanes.hpp"
 #include "tests/sim/execute/device_program/large_cases.hpp"
 #include "tests/sim/execute/device_program/operation_on_device.hpp"
 #include "tests/sim/execute/kernels/gradient_case.hpp"
 
-/// Kernels for devices beside the host's reference kernels, which gradient_test.cpp checks: on the
-/// host backend, and with many lanes that meet only where the code lets them wait, as a GPU has
-/// them.
+/// Kernels for devices beside the oracle: on the host backend, and with many lanes that meet only
+/// where the code lets them wait, as a GPU has them.
 namespace lockstep {
 namespace {
 
@@ -129,7 +128,7 @@ void check_operation(const Operation& operation, const std::vector<Part>& reads,
   CAPTURE(to_string(operation.kind));
   CAPTURE(how.lanes);
   CAPTURE(how.adds);
-  Buffers expected = run<double>(operation, reads, writes, settings);
+  Buffers expected = run_oracle<double>(operation, reads, writes, settings);
   Buffers held;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     std::vector<double>& values = held.emplace_back();
@@ -150,12 +149,13 @@ void check_case(const GradientCase& test, Way how) {
   forward.adds = how.adds && !combines;
   check_operation(test.forward, test.reads, test.results, test.settings, forward);
   if (test.gradients_of.empty()) return;
-  const Values<double> results = run<double>(test.forward, test.reads, test.results, test.settings);
+  const Values<double> results =
+      run_oracle<double>(test.forward, test.reads, test.results, test.settings);
   const BackwardOperation backward = backward_of<double>(test, results);
   check_operation(backward.operation, backward.reads, backward.writes, test.settings, how);
 }
 
-TEST_CASE("kernels for devices compute what the host's reference kernels do, in every precision") {
+TEST_CASE("kernels compute what the oracle does, in every precision") {
   const auto host = host_backend();
   for (const auto& cases : {gradient_cases(), large_cases()}) {
     for (const GradientCase& test : cases) {

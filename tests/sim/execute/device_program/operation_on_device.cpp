@@ -6,7 +6,7 @@
 
 #include "sim/execute/command_graph/command_graph_builder.hpp"
 #include "sim/execute/device_kernels/values.hpp"
-#include "sim/execute/device_program/lowering/lowered_regions.hpp"
+#include "sim/execute/device_program/lowered_regions.hpp"
 
 namespace lockstep {
 
@@ -93,7 +93,7 @@ class OneOperation {
                               const OnDevice& how) {
   OneOperation one{operation, settings, how};
   for (Part& each : reads) each.values = rounded_to(one.type_of(each.values), each.values);
-  std::vector<Numbers> expected = run<double>(operation, reads, writes, settings);
+  std::vector<Numbers> expected = run_oracle<double>(operation, reads, writes, settings);
   std::vector<NumberType> types;
   std::vector<Numbers> held;
   for (Numbers& each : expected) {
@@ -131,7 +131,8 @@ double largest_error(const GradientCase& test, const OnDevice& how) {
   forward.adds = how.adds && is_added_to(test.forward);
   const double error = error_of(test.forward, test.reads, test.results, test.settings, forward);
   if (test.gradients_of.empty()) return error;
-  const Values<double> results = run<double>(test.forward, test.reads, test.results, test.settings);
+  const Values<double> results =
+      run_oracle<double>(test.forward, test.reads, test.results, test.settings);
   const BackwardOperation backward = backward_of<double>(test, results);
   return std::max(
       error, error_of(backward.operation, backward.reads, backward.writes, test.settings, how));

@@ -3,7 +3,7 @@
 #include "sim/execute/command_graph/backend.hpp"
 #include "tests/sim/execute/kernels/gradient_case.hpp"
 
-/// Operations as command graphs of their own on a device, beside the host's reference kernels.
+/// Operations as command graphs of their own on a device, beside the oracle.
 namespace lockstep {
 
 struct OnDevice {

@@ -36,6 +36,16 @@ constexpr std::int64_t kTokens = 4;
   return out;
 }
 
+/// A logit per head that takes part of the softmax and has no value.
+[[nodiscard]] GradientCase with_sinks() {
+  GradientCase out = attention("attention with sinks", true, 2);
+  out.reads.push_back(spread("sinks", {{Dim::heads, 4}}));
+  out.backward_reads.push_back(x(3));
+  out.gradients_of.push_back(3);
+  out.terms += 2 * static_cast<int>(kTokens) * 2;  // all queries of both sequences, each a mean
+  return out;
+}
+
 [[nodiscard]] GradientCase windowed(std::string name, VisibleKeys visible) {
   GradientCase out = attention(std::move(name), true, 2);
   out.forward.visible = visible;
@@ -50,6 +60,7 @@ GradientCases attention_cases() {
           attention("causal attention of grouped queries", true, 2),
           attention("attention of one head of keys", false, 1),
           with_dropout(),
+          with_sinks(),
           windowed("attention through a window", {.window = 2}),
           windowed("attention in chunks", {.window = 2, .chunked = true})};
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/execute/kernels/kernels.hpp"
+#include "tests/sim/execute/reference/run_reference.hpp"
 
 /// Operands for one kernel at a time.
 namespace lockstep {
@@ -46,11 +47,11 @@ template <class Real>
   return out;
 }
 
-/// What the operation makes of `reads`, one vector for each of `writes`.
+/// What `function` makes of `reads`, one vector for each of `writes`.
 template <class Real>
-[[nodiscard]] Values<Real> run(const Operation& operation, const std::vector<Part>& reads,
-                               const std::vector<Part>& writes,
-                               const KernelSettings& settings = {}) {
+[[nodiscard]] Values<Real> run_by(void (*function)(KernelCall<Real>&), const Operation& operation,
+                                  const std::vector<Part>& reads, const std::vector<Part>& writes,
+                                  const KernelSettings& settings) {
   Values<Real> operands;
   for (const Part& read : reads) operands.push_back(rounded<Real>(read.values));
   KernelCall<Real> call{settings};
@@ -62,10 +63,25 @@ template <class Real>
     const auto count = static_cast<std::size_t>(write.layout.elements());
     call.writes.push_back({&write.tensor, &write.layout, std::vector<Real>(count, Real{0})});
   }
-  run_kernel(call);
+  function(call);
   Values<Real> out;
   for (KernelResult<Real>& write : call.writes) out.push_back(std::move(write.values));
   return out;
+}
+
+/// What the operation makes of `reads`.
+template <class Real>
+[[nodiscard]] Values<Real> run(const Operation& operation, const std::vector<Part>& reads,
+                               const std::vector<Part>& writes,
+                               const KernelSettings& settings = {}) {
+  return run_by<Real>(run_kernel<Real>, operation, reads, writes, settings);
+}
+/// The same by the oracle.
+template <class Real>
+[[nodiscard]] Values<Real> run_oracle(const Operation& operation, const std::vector<Part>& reads,
+                                      const std::vector<Part>& writes,
+                                      const KernelSettings& settings = {}) {
+  return run_by<Real>(run_reference<Real>, operation, reads, writes, settings);
 }
 
 [[nodiscard]] Operation operation_of(OperationKind kind, std::string name = "operation");

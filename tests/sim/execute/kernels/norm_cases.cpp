@@ -26,6 +26,22 @@ constexpr std::int64_t kHidden = 6;
   return out;
 }
 
+/// A gain for every head's numbers; `together`: all heads' are normalized together.
+[[nodiscard]] GradientCase norm_of_heads(bool together) {
+  const Shape heads{{Dim::batch, 2}, {Dim::sequence, 2}, {Dim::heads, 3}, {Dim::head_size, 4}};
+  GradientCase out = norm(together ? "norm over all heads" : "norm with a gain per head",
+                          Normalization::rms, false);
+  out.forward.over = {Dim::head_size};
+  if (together) out.forward.over = {Dim::heads, Dim::head_size};
+  out.reads = {spread("x", heads), spread("gain", {{Dim::heads, 3}, {Dim::head_size, 4}})};
+  Shape statistics = heads;
+  statistics.back() = {Dim::statistic, 1};
+  if (together) statistics.erase(statistics.begin() + 2);
+  out.results = {zeros("y", heads), zeros("statistics", statistics)};
+  out.terms = 2 * 12 + 4;  // mean squares; tokens
+  return out;
+}
+
 [[nodiscard]] GradientCase batch_norm() {
   const Shape image{{Dim::batch, 2}, {Dim::height, 3}, {Dim::width, 2}, {Dim::channels, 4}};
   GradientCase out;
@@ -45,7 +61,10 @@ constexpr std::int64_t kHidden = 6;
 GradientCases norm_cases() {
   return {norm("layer norm", Normalization::layer, true),
           norm("layer norm without bias", Normalization::layer, false),
-          norm("RMS norm", Normalization::rms, false), batch_norm()};
+          norm("RMS norm", Normalization::rms, false),
+          norm_of_heads(false),
+          norm_of_heads(true),
+          batch_norm()};
 }
 
 }  // namespace lockstep

@@ -1,7 +1,9 @@
+#include <fmt/format.h>
+
 #include <array>
 
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
-#include "sim/execute/kernels/kernel_list.hpp"
+#include "sim/execute/kernels/kernel_checks.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 
 namespace lockstep::lowering {
 
@@ -40,8 +42,6 @@ void check_widths(const Lowering& to, std::int64_t whole, std::int64_t own,
   kernels::refuse(to.call, "the parts of heads are not as long as heads");
 }
 
-}  // namespace
-
 void activation(Lowering& to) {
   to.each(F::activate).sizes = {function_of(to)};
 }
@@ -69,14 +69,32 @@ void dropout_backward(Lowering& to) {
   to.each(F::drop_gradient).numbers = {to.operation().dropout};
 }
 
+/// Every element of the result is in what is read; padding need not be.
+void check_there(const Lowering& to, const Table& places) {
+  const Table indices = to.to(Operand::y).global_indices();
+  std::int64_t there = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) there += indices[i] >= 0 && places[i] >= 0;
+  const std::int64_t wanted = to.to(Operand::y).filled();
+  if (there == wanted) return;
+  kernels::refuse(to.call, fmt::format("{} has {} of the {} values that {} takes",
+                                       to.tensor_in(Operand::x).name, there, wanted,
+                                       to.tensor_to(Operand::y).name));
+}
+
 void moved(Lowering& to) {
   const PartLayout& x = to.in(Operand::x);
   const PartLayout& y = to.to(Operand::y);
   const bool alike = x.axes == y.axes && x.is_flat == y.is_flat && x.first_flat == y.first_flat &&
                      x.flat == y.flat;
+  TablePtr places;
+  if (!alike) {
+    Table common = places_of_common(x, y);
+    check_there(to, common);
+    places = table_of(std::move(common));
+  }
   KernelLaunch& launch = to.each(F::move);
   launch.numbers = {to.operation().kind == OperationKind::scale ? to.operation().factor : 1};
-  launch.tables = {nullptr, alike ? nullptr : table_of(places_of_common(x, y))};
+  launch.tables = {nullptr, std::move(places)};
 }
 
 void rotary(Lowering& to) {
@@ -109,6 +127,34 @@ void rotary_backward(Lowering& to) {
   launch.sizes = {g.axes[2].length(), g.axes[1].length(), width, own, width - own};
   launch.numbers = {-1};
   launch.tables = {table_of(g.axes[1].at)};
+}
+
+void add(Lowering& to) {
+  to.each(F::add);
+}
+
+void fill(Lowering& to) {
+  to.each(F::fill).numbers = {0};
+}
+
+}  // namespace
+
+std::span<const KindLowering> elementwise_kinds() {
+  static constexpr std::array kKinds{
+      KindLowering{OperationKind::activation, activation},
+      KindLowering{OperationKind::activation_backward, activation_backward},
+      KindLowering{OperationKind::rotary, rotary},
+      KindLowering{OperationKind::rotary_backward, rotary_backward},
+      KindLowering{OperationKind::dropout, dropout},
+      KindLowering{OperationKind::dropout_backward, dropout_backward},
+      KindLowering{OperationKind::add, add},
+      KindLowering{OperationKind::fill, fill},
+      KindLowering{OperationKind::scale, moved},
+      KindLowering{OperationKind::cast, moved},
+      KindLowering{OperationKind::slice, moved},
+      KindLowering{OperationKind::host_copy, moved},
+  };
+  return kKinds;
 }
 
 }  // namespace lockstep::lowering

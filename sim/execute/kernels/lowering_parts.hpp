@@ -1,9 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "sim/execute/device_program/lowering/lower_operation.hpp"
+#include "sim/execute/kernels/lower_operation.hpp"
 
 /// Internal to this folder: one lowering function per family of operations.
 namespace lockstep::lowering {
@@ -131,47 +132,20 @@ struct PartSums {
 /// Adds the partial sums into one or two results.
 KernelLaunch& add_parts(Lowering& to, const PartSums& sums, std::vector<LoweredOperand> results);
 
-// One function per family.
-void matmul(Lowering& to);
-void bias_gradient(Lowering& to);
-void attention(Lowering& to);
-void attention_backward(Lowering& to);
-// Unfused attention.
-void attention_scores(Lowering& to);
-void attention_scores_backward(Lowering& to);
-void attention_context(Lowering& to);
-void attention_context_backward(Lowering& to);
-void softmax(Lowering& to);
-void softmax_backward(Lowering& to);
-void normalization(Lowering& to);
-void normalization_backward(Lowering& to);
-void batch_norm(Lowering& to);
-void batch_norm_backward(Lowering& to);
-void activation(Lowering& to);
-void activation_backward(Lowering& to);
-void rotary(Lowering& to);
-void rotary_backward(Lowering& to);
-void dropout(Lowering& to);
-void dropout_backward(Lowering& to);
-void moved(Lowering& to);  // scale, cast, slice, host_copy
-void embedding(Lowering& to);
-void embedding_backward(Lowering& to);
-void loss_maximum(Lowering& to);
-void loss_sum(Lowering& to);
-void loss(Lowering& to);
-void loss_backward(Lowering& to);
-void router(Lowering& to);
-void router_backward(Lowering& to);
-void dispatch(Lowering& to);
-void dispatch_backward(Lowering& to);
-void combine(Lowering& to);
-void combine_backward(Lowering& to);
-void convolution(Lowering& to);
-void convolution_input_grad(Lowering& to);
-void convolution_weight_grad(Lowering& to);
-void pool(Lowering& to);
-void pool_backward(Lowering& to);
-void temporal_shift(Lowering& to);
-void update(Lowering& to);
+/// How operations of a kind are lowered.
+struct KindLowering {
+  OperationKind kind;
+  void (*lower)(Lowering& to);
+};
+// The kinds of each family.
+[[nodiscard]] std::span<const KindLowering> gemm_kinds();
+[[nodiscard]] std::span<const KindLowering> attention_kinds();
+[[nodiscard]] std::span<const KindLowering> unfused_kinds();
+[[nodiscard]] std::span<const KindLowering> norm_kinds();
+[[nodiscard]] std::span<const KindLowering> elementwise_kinds();
+[[nodiscard]] std::span<const KindLowering> loss_kinds();
+[[nodiscard]] std::span<const KindLowering> experts_kinds();
+[[nodiscard]] std::span<const KindLowering> image_kinds();
+[[nodiscard]] std::span<const KindLowering> update_kinds();
 
 }  // namespace lockstep::lowering

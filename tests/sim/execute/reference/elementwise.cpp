@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/execute/kernels/kernel_list.hpp"
 #include "sim/execute/kernels/random_bits.hpp"
+#include "tests/sim/execute/reference/kernel_list.hpp"
 
 namespace lockstep::kernels {
 

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "sim/base/math.hpp"
 #include "sim/execute/device_kernels/functions.hpp"
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
-#include "sim/execute/kernels/kernel_list.hpp"
+#include "sim/execute/kernels/kernel_checks.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 
 namespace lockstep::lowering {
 
@@ -59,10 +60,21 @@ struct Layouts {
       : q{to.in(Operand::q)}, k{to.in(Operand::k)}, v{to.in(Operand::v)} {}
   [[nodiscard]] std::int64_t width() const { return q.axes[3].length(); }
   [[nodiscard]] std::int64_t value_width() const { return v.axes[3].length(); }
+  /// Of these numbers of queries and keys, as many as there are.
+  [[nodiscard]] std::array<std::int64_t, 2> most(std::int64_t queries, std::int64_t keys) const {
+    return {std::clamp<std::int64_t>(q.axes[1].length(), 1, queries),
+            std::clamp<std::int64_t>(k.axes[1].length(), 1, keys)};
+  }
   const PartLayout& q;
   const PartLayout& k;
   const PartLayout& v;
 };
+
+[[nodiscard]] std::int64_t start_of(const Lowering& to) {
+  using Start = kernels::AttentionStart;
+  if (to.operation().accumulate) return Start::kOutput;
+  return to.reads_it(Operand::sinks) ? Start::kSinks : Start::kNothing;
+}
 
 /// Parameters of all three kernels: see AttentionPlaces.
 void tell(const Lowering& to, KernelLaunch& launch, const Sides& sides) {
@@ -76,7 +88,7 @@ void tell(const Lowering& to, KernelLaunch& launch, const Sides& sides) {
                   of.width(),
                   of.value_width(),
                   call.operation->causal ? 1 : 0,
-                  call.operation->accumulate ? 1 : 0,
+                  start_of(to),
                   of.q.axes[2].size,
                   of.q.axes[1].size,
                   call.first_sample,
@@ -91,47 +103,76 @@ void tell(const Lowering& to, KernelLaunch& launch, const Sides& sides) {
   launch.draw = call.draw;
 }
 
-void refuse_sinks(const Lowering& to) {
-  if (to.reads_it(Operand::sinks)) {
-    kernels::refuse(to.call, "attention with sinks is not executed on GPUs; use --backend host");
+/// All operands but keys and values have the same tokens; those two fit each other.
+void check_tokens(const Lowering& to) {
+  const KernelSettings& call = to.call;
+  const Layouts of{to};
+  if (of.q.axes[0].at != of.k.axes[0].at || of.q.axes[0].at != of.v.axes[0].at) {
+    kernels::refuse(call, "queries, keys and values of different sequences");
   }
+  if (of.k.axes[1].at != of.v.axes[1].at) {
+    kernels::refuse(call, "keys and values of different tokens");
+  }
+  if (of.k.axes[2].at != of.v.axes[2].at) {
+    kernels::refuse(call, "keys and values of different heads");
+  }
+  kernels::check_whole(call, to.tensor_in(Operand::q), of.q.axes[3]);
+  const auto check_one = [&](const Tensor& tensor, const PartLayout& layout) {
+    const bool of_heads_alone = layout.find(Dim::sequence) == nullptr;  // sinks
+    if (of_heads_alone || layout.find(Dim::kv_heads) != nullptr) return;
+    if (layout.find(Dim::sequence)->at == of.q.axes[1].at) return;
+    kernels::refuse(call, fmt::format("{} is of other tokens than {}", tensor.name,
+                                      to.tensor_in(Operand::q).name));
+  };
+  for (std::size_t i = 0; i < to.reads.size(); ++i) check_one(*to.read_tensors[i], *to.reads[i]);
+  for (std::size_t i = 0; i < to.writes.size(); ++i) check_one(*to.tensors[i], *to.writes[i]);
 }
 
 [[nodiscard]] std::int64_t blocks_of_queries(const Layouts& of, std::int64_t side) {
   return of.q.axes[0].length() * of.q.axes[2].length() * ceil_div(of.q.axes[1].length(), side);
 }
 
-}  // namespace
-
 void attention(Lowering& to) {
-  refuse_sinks(to);
+  check_tokens(to);
+  if (to.operation().accumulate && !to.reads_it(Operand::o)) {
+    kernels::refuse(to.call, "adds to what it does not read");
+  }
   const Layouts of{to};
-  const Sides sides = sides_of(to, {64, 32}, [&](std::int64_t queries, std::int64_t keys) {
+  const Sides sides = sides_of(to, of.most(64, 32), [&](std::int64_t queries, std::int64_t keys) {
     return kernels::attention_scratch(queries, keys, of.width(), of.value_width());
   });
-  std::vector<LoweredOperand> reads{to.read(Operand::q), to.read(Operand::k), to.read(Operand::v)};
-  if (to.operation().accumulate)
-    reads.insert(reads.end(), {to.read(Operand::o), to.read(Operand::statistics)});
+  std::vector<LoweredOperand> reads;
+  for (std::size_t i = 0; i < to.reads.size(); ++i) reads.push_back(read_number(i));
   tell(to,
        to.add(F::attention, blocks_of_queries(of, sides.queries), std::move(reads),
               {to.written(Operand::o), to.written(Operand::statistics)}),
        sides);
 }
 
+void sink_gradient(Lowering& to) {
+  const PartLayout& q = to.in(Operand::q);
+  to.add(F::attention_sink_gradient, q.axes[2].length(),
+         {to.read(Operand::sinks), to.read(Operand::o), to.read(Operand::statistics),
+          to.read(gradient_of(Operand::o))},
+         {to.written(gradient_of(Operand::sinks))})
+      .sizes = {q.axes[0].length(), q.axes[1].length(), q.axes[2].length(),
+                to.in(Operand::o).axes[3].length()};
+}
+
 void attention_backward(Lowering& to) {
-  refuse_sinks(to);
+  check_tokens(to);
   const Layouts of{to};
   const std::vector<LoweredOperand> reads{
       to.read(Operand::q), to.read(Operand::k),          to.read(Operand::v),
       to.read(Operand::o), to.read(Operand::statistics), to.read(gradient_of(Operand::o))};
-  const Sides query = sides_of(to, {64, 32}, [&](std::int64_t queries, std::int64_t keys) {
+  const Sides query = sides_of(to, of.most(64, 32), [&](std::int64_t queries, std::int64_t keys) {
     return kernels::query_gradient_scratch(queries, keys, of.width(), of.value_width());
   });
   tell(to,
        to.add(F::attention_query_gradient, blocks_of_queries(of, query.queries), reads,
               {to.written(gradient_of(Operand::q))}),
        query);
-  const Sides key = sides_of(to, {32, 64}, [&](std::int64_t queries, std::int64_t keys) {
+  const Sides key = sides_of(to, of.most(32, 64), [&](std::int64_t queries, std::int64_t keys) {
     return kernels::key_gradient_scratch(queries, keys, of.width(), of.value_width());
   });
   const std::int64_t count =
@@ -140,6 +181,17 @@ void attention_backward(Lowering& to) {
        to.add(F::attention_key_gradient, count, reads,
               {to.written(gradient_of(Operand::k)), to.written(gradient_of(Operand::v))}),
        key);
+  if (to.writes_it(gradient_of(Operand::sinks))) sink_gradient(to);
+}
+
+}  // namespace
+
+std::span<const KindLowering> attention_kinds() {
+  static constexpr std::array kKinds{
+      KindLowering{OperationKind::attention, attention},
+      KindLowering{OperationKind::attention_backward, attention_backward},
+  };
+  return kKinds;
 }
 
 }  // namespace lockstep::lowering

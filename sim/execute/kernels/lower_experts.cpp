@@ -1,7 +1,8 @@
+#include <array>
 #include <map>
 
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
-#include "sim/execute/kernels/kernel_list.hpp"
+#include "sim/execute/kernels/kernel_checks.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 
 namespace lockstep::lowering {
 
@@ -74,8 +75,6 @@ void take(Lowering& to, const Visits& visits, LoweredOperand slots, Operand y,
       visits.width, visits.choices, visits.slots, weights == nullptr ? 0 : 1};
 }
 
-}  // namespace
-
 void router(Lowering& to) {
   kernels::check_whole(to.call, to.tensor_in(Operand::logits), to.in(Operand::logits).axes.back());
   KernelLaunch& launch = to.each(F::route);
@@ -114,6 +113,20 @@ void combine_backward(Lowering& to) {
   to.add(F::weight_gradient, visits.count, {to.read(Operand::slots), visits.slot, g},
          {to.written(gradient_of(Operand::weights))})
       .sizes = {visits.width, visits.choices, visits.slots};
+}
+
+}  // namespace
+
+std::span<const KindLowering> experts_kinds() {
+  static constexpr std::array kKinds{
+      KindLowering{OperationKind::router, router},
+      KindLowering{OperationKind::router_backward, router_backward},
+      KindLowering{OperationKind::dispatch, dispatch},
+      KindLowering{OperationKind::dispatch_backward, dispatch_backward},
+      KindLowering{OperationKind::combine, combine},
+      KindLowering{OperationKind::combine_backward, combine_backward},
+  };
+  return kKinds;
 }
 
 }  // namespace lockstep::lowering

@@ -1,13 +1,16 @@
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
-#include "sim/execute/kernels/kernel_list.hpp"
+#include <algorithm>
+#include <array>
+
+#include "sim/execute/kernels/kernel_checks.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 
 namespace lockstep::lowering {
 
 namespace {
 
-constexpr double kEpsilon = 1e-5;  // of norms, as the host's kernels have it
+constexpr double kEpsilon = 1e-5;  // of norms
 constexpr std::int64_t kRowsOfPart = 256;
 constexpr std::int64_t kMostParts = 64;
 
@@ -19,11 +22,26 @@ constexpr std::int64_t kMostParts = 64;
   return std::clamp<std::int64_t>(rows / kRowsOfPart, 1, kMostParts);
 }
 
-void refuse_wide_gain(const Lowering& to) {
-  if (to.in(Operand::gain).elements() == width_of(to.in(Operand::x))) return;
-  kernels::refuse(to.call,
-                  "norms with a gain per head or over all heads are not executed on GPUs; use "
-                  "--backend host");
+/// Numbers that are normalized together: those of the last dimensions, as many as the operation
+/// sums over. They are whole.
+[[nodiscard]] std::int64_t normalized(const Lowering& to) {
+  const std::vector<PartAxis>& axes = to.in(Operand::x).axes;
+  const std::size_t last = std::max<std::size_t>(1, to.operation().over.size());
+  std::int64_t out = 1;
+  for (std::size_t i = axes.size() - last; i < axes.size(); ++i) {
+    kernels::check_whole(to.call, to.tensor_in(Operand::x), axes[i]);
+    out *= axes[i].length();
+  }
+  return out;
+}
+
+/// As many as numbers are normalized together, or as many for every head.
+[[nodiscard]] std::int64_t gains_of(const Lowering& to, std::int64_t width) {
+  const std::int64_t gains = to.in(Operand::gain).elements();
+  const bool biased = to.reads_it(Operand::bias) || to.writes_it(gradient_of(Operand::bias));
+  if (gains == width || (gains % width == 0 && !biased)) return gains;
+  kernels::refuse(to.call, fmt::format("{} gains{} where {} numbers are normalized together", gains,
+                                       biased ? " and biases" : "", width));
 }
 
 void channel_statistics(Lowering& to, const PartSums& sums, bool of_squares) {
@@ -33,14 +51,15 @@ void channel_statistics(Lowering& to, const PartSums& sums, bool of_squares) {
   launch.numbers = {kEpsilon};
 }
 
-/// Sums that become the gradients of gain and bias. Statistics are of rows or of columns.
-[[nodiscard]] PartSums gain_sums(Lowering& to, bool of_columns, bool centred) {
-  const PartLayout& x = to.in(Operand::x);
+/// Sums that become the gradients of `gains` gains and biases. Statistics are of columns, or of
+/// `width` numbers each.
+[[nodiscard]] PartSums gain_sums(Lowering& to, std::int64_t gains, bool of_columns, bool centred,
+                                 std::int64_t width) {
   const PartSums out = part_sums(
-      to, F::normalise_gain_gradient, rows_of(x), width_of(x), 2,
+      to, F::normalise_gain_gradient, to.in(Operand::x).elements() / gains, gains, 2,
       {to.read(Operand::x), to.read(Operand::statistics), to.read(gradient_of(Operand::y))});
-  to.out.kernels.back().launch.sizes = {out.rows, out.columns, out.parts, centred ? 1 : 0,
-                                        of_columns ? 1 : 0};
+  to.out.kernels.back().launch.sizes = {out.rows,        out.columns,        out.parts,
+                                        centred ? 1 : 0, of_columns ? 1 : 0, width};
   return out;
 }
 
@@ -65,26 +84,30 @@ KernelLaunch& add_parts(Lowering& to, const PartSums& sums, std::vector<LoweredO
   return launch;
 }
 
+namespace {
+
 void normalization(Lowering& to) {
-  refuse_wide_gain(to);
+  const std::int64_t width = normalized(to);
   KernelLaunch& launch = to.each(F::normalise);
-  launch.count = rows_of(to.in(Operand::x));
-  launch.sizes = {width_of(to.in(Operand::x)), is_centred(to) ? 1 : 0,
-                  to.reads_it(Operand::bias) ? 1 : 0};
+  launch.count = to.in(Operand::x).elements() / width;
+  launch.sizes = {width, is_centred(to) ? 1 : 0, to.reads_it(Operand::bias) ? 1 : 0,
+                  gains_of(to, width)};
   launch.numbers = {kEpsilon};
 }
 
 void normalization_backward(Lowering& to) {
-  refuse_wide_gain(to);
-  KernelLaunch& input = to.add(F::normalise_input_gradient, rows_of(to.in(Operand::x)),
+  const std::int64_t width = normalized(to);
+  const std::int64_t gains = gains_of(to, width);
+  KernelLaunch& input = to.add(F::normalise_input_gradient, to.in(Operand::x).elements() / width,
                                {to.read(Operand::x), to.read(Operand::gain),
                                 to.read(Operand::statistics), to.read(gradient_of(Operand::y))},
                                {to.written(gradient_of(Operand::x))});
-  input.sizes = {width_of(to.in(Operand::x)), is_centred(to) ? 1 : 0};
-  std::vector<LoweredOperand> gains{to.written(gradient_of(Operand::gain))};
-  if (to.writes_it(gradient_of(Operand::bias)))
-    gains.push_back(to.written(gradient_of(Operand::bias)));
-  add_parts(to, gain_sums(to, false, is_centred(to)), std::move(gains));
+  input.sizes = {width, is_centred(to) ? 1 : 0, gains};
+  std::vector<LoweredOperand> results{to.written(gradient_of(Operand::gain))};
+  if (to.writes_it(gradient_of(Operand::bias))) {
+    results.push_back(to.written(gradient_of(Operand::bias)));
+  }
+  add_parts(to, gain_sums(to, gains, false, is_centred(to), width), std::move(results));
 }
 
 /// [x, gain, bias] -> [y, statistics], over all rows: the mean, then squares around it.
@@ -108,7 +131,7 @@ void batch_norm(Lowering& to) {
 }
 
 void batch_norm_backward(Lowering& to) {
-  const PartSums sums = gain_sums(to, true, true);
+  const PartSums sums = gain_sums(to, width_of(to.in(Operand::x)), true, true, 1);
   const LoweredOperand gain = to.scratch(sums.columns);
   const LoweredOperand bias = to.scratch(sums.columns);
   add_parts(to, sums, {gain, bias});
@@ -119,6 +142,18 @@ void batch_norm_backward(Lowering& to) {
           to.read(gradient_of(Operand::y)), gain, bias},
          {to.written(gradient_of(Operand::x))})
       .sizes = {sums.columns, sums.rows};
+}
+
+}  // namespace
+
+std::span<const KindLowering> norm_kinds() {
+  static constexpr std::array kKinds{
+      KindLowering{OperationKind::normalization, normalization},
+      KindLowering{OperationKind::normalization_backward, normalization_backward},
+      KindLowering{OperationKind::batch_norm, batch_norm},
+      KindLowering{OperationKind::batch_norm_backward, batch_norm_backward},
+  };
+  return kKinds;
 }
 
 }  // namespace lockstep::lowering

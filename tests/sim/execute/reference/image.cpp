@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "sim/execute/kernels/kernel_list.hpp"
+#include "tests/sim/execute/reference/kernel_list.hpp"
 
 namespace lockstep::kernels {
 

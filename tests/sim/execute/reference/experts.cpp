@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "sim/execute/kernels/kernel_list.hpp"
+#include "tests/sim/execute/reference/kernel_list.hpp"
 
 namespace lockstep::kernels {
 

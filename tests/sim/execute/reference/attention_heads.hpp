@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "sim/execute/kernels/kernel_list.hpp"
 #include "sim/execute/kernels/random_bits.hpp"
+#include "tests/sim/execute/reference/kernel_list.hpp"
 
 namespace lockstep::kernels {
 

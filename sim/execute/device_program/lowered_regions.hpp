@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "sim/execute/command_graph/command_graph.hpp"
-#include "sim/execute/device_program/lowering/lower_operation.hpp"
+#include "sim/execute/kernels/lower_operation.hpp"
 
 namespace lockstep {
 

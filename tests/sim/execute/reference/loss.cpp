@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/execute/kernels/kernel_list.hpp"
+#include "tests/sim/execute/reference/kernel_list.hpp"
 
 namespace lockstep::kernels {
 

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
-#include "sim/execute/kernels/execution_error.hpp"
+#include "sim/execute/kernels/kernel_checks.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 
 namespace lockstep::lowering {
 
@@ -15,6 +16,9 @@ namespace {
 struct Rows {
   Rows(const KernelSettings& call, const PartLayout& rows, const PartLayout& scores)
       : width{rows.axes[3].length()} {
+    if (rows.axes[0].at != scores.axes[0].at) {
+      kernels::refuse(call, "scores of other sequences");
+    }
     const bool keys = rows.axes[2].dim == Dim::kv_heads;
     const std::int64_t by_token = rows.axes[2].length() * width;
     for (const std::int64_t token : scores.axes[keys ? 3 : 2].at) {
@@ -41,8 +45,8 @@ struct Rows {
                                           std::int64_t global) {
     const auto found = std::find(axis.at.begin(), axis.at.end(), global);
     if (found != axis.at.end()) return found - axis.at.begin();
-    throw ExecutionError{fmt::format("{}: needs {} {}, which is not there", call.operation->name,
-                                     to_string(axis.dim), global)};
+    kernels::refuse(call,
+                    fmt::format("needs {} {}, which is not there", to_string(axis.dim), global));
   }
 
   std::int64_t width;
@@ -108,8 +112,6 @@ void gemm_by_heads(Lowering& to, const GemmOperand& a, const GemmOperand& b, con
   return 1 / std::sqrt(static_cast<double>(q.axes[3].size));
 }
 
-}  // namespace
-
 void attention_scores(Lowering& to) {
   const Rows q{to.call, to.in(Operand::q), to.to(Operand::scores)};
   const Rows k{to.call, to.in(Operand::k), to.to(Operand::scores)};
@@ -165,6 +167,20 @@ void softmax_backward(Lowering& to) {
   KernelLaunch& launch = to.each(F::softmax_gradient);
   launch.count = rows_of(to.in(Operand::probabilities));
   launch.sizes = {width_of(to.in(Operand::probabilities))};
+}
+
+}  // namespace
+
+std::span<const KindLowering> unfused_kinds() {
+  static constexpr std::array kKinds{
+      KindLowering{OperationKind::attention_scores, attention_scores},
+      KindLowering{OperationKind::attention_scores_backward, attention_scores_backward},
+      KindLowering{OperationKind::softmax, softmax},
+      KindLowering{OperationKind::softmax_backward, softmax_backward},
+      KindLowering{OperationKind::attention_context, attention_context},
+      KindLowering{OperationKind::attention_context_backward, attention_context_backward},
+  };
+  return kKinds;
 }
 
 }  // namespace lockstep::lowering

@@ -1,9 +1,51 @@
+#include <fmt/format.h>
+
+#include <array>
 #include <optional>
 
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
 #include "sim/execute/kernels/gemm_groups.hpp"
+#include "sim/execute/kernels/kernel_checks.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 
-namespace lockstep::lowering {
+namespace lockstep {
+
+namespace kernels {
+
+namespace {
+
+[[nodiscard]] bool has(const PartLayout& layout, Dim dim) {
+  return layout.find(dim) != nullptr;
+}
+
+[[noreturn]] void refuse_alone(const KernelSettings& call, Dim dim, const char* where) {
+  refuse(call, fmt::format("{} is in {} alone", to_string(dim), where));
+}
+
+}  // namespace
+
+GemmGroups gemm_groups(const KernelSettings& call, const PartLayout& a, const PartLayout& b,
+                       const PartLayout& y) {
+  GemmGroups out;
+  for (const PartAxis& axis : a.axes) {
+    const bool in_b = has(b, axis.dim);
+    const bool in_y = has(y, axis.dim);
+    if (!in_b && !in_y) refuse_alone(call, axis.dim, "one operand");
+    (in_b && in_y ? out.all : in_y ? out.rows : out.inner).push_back(axis);
+  }
+  for (const PartAxis& axis : b.axes) {
+    if (has(a, axis.dim)) continue;
+    if (!has(y, axis.dim)) refuse_alone(call, axis.dim, "one operand");
+    out.columns.push_back(axis);
+  }
+  for (const PartAxis& axis : y.axes) {
+    if (!has(a, axis.dim) && !has(b, axis.dim)) refuse_alone(call, axis.dim, "the result");
+  }
+  return out;
+}
+
+}  // namespace kernels
+
+namespace lowering {
 
 namespace {
 
@@ -70,6 +112,8 @@ KernelLaunch& gemm(Lowering& to, std::int64_t m, std::int64_t n, std::int64_t k,
   return out;
 }
 
+namespace {
+
 void matmul(Lowering& to) {
   const PartLayout& a = to.in(Operand::a);
   const PartLayout& b = to.in(Operand::b);
@@ -106,4 +150,16 @@ void bias_gradient(Lowering& to) {
   add_parts(to, sums, {to.written(gradient_of(Operand::bias))});
 }
 
-}  // namespace lockstep::lowering
+}  // namespace
+
+std::span<const KindLowering> gemm_kinds() {
+  static constexpr std::array kKinds{
+      KindLowering{OperationKind::matmul, matmul},
+      KindLowering{OperationKind::bias_gradient, bias_gradient},
+  };
+  return kKinds;
+}
+
+}  // namespace lowering
+
+}  // namespace lockstep

@@ -1,6 +1,7 @@
 #include <algorithm>
+#include <array>
 
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 
 namespace lockstep::lowering {
 
@@ -24,8 +25,6 @@ KernelLaunch& of_logits(Lowering& to, F function) {
   launch.tables = {words_of(words), inverse_of(words)};
   return launch;
 }
-
-}  // namespace
 
 void embedding(Lowering& to) {
   const std::int64_t width = width_of(to.in(Operand::table));
@@ -61,6 +60,20 @@ void loss(Lowering& to) {
 
 void loss_backward(Lowering& to) {
   of_logits(to, F::loss_gradient).count = to.in(Operand::logits).elements();
+}
+
+}  // namespace
+
+std::span<const KindLowering> loss_kinds() {
+  static constexpr std::array kKinds{
+      KindLowering{OperationKind::embedding, embedding},
+      KindLowering{OperationKind::embedding_backward, embedding_backward},
+      KindLowering{OperationKind::loss_maximum, loss_maximum},
+      KindLowering{OperationKind::loss_sum, loss_sum},
+      KindLowering{OperationKind::loss, loss},
+      KindLowering{OperationKind::loss_backward, loss_backward},
+  };
+  return kKinds;
 }
 
 }  // namespace lockstep::lowering

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/execute/kernels/attention_heads.hpp"
+#include "tests/sim/execute/reference/attention_heads.hpp"
 
 namespace lockstep::kernels {
 

@@ -1,4 +1,4 @@
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 
 #include <cmath>
 

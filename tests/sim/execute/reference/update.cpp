@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/execute/kernels/kernel_list.hpp"
+#include "tests/sim/execute/reference/kernel_list.hpp"
 
 namespace lockstep::kernels {
 

@@ -3,41 +3,9 @@
 #include <Eigen/Core>
 
 #include "sim/execute/kernels/gemm_groups.hpp"
-#include "sim/execute/kernels/kernel_list.hpp"
+#include "tests/sim/execute/reference/kernel_list.hpp"
 
 namespace lockstep::kernels {
-
-namespace {
-
-[[nodiscard]] bool has(const PartLayout& layout, Dim dim) {
-  return layout.find(dim) != nullptr;
-}
-
-[[noreturn]] void refuse_alone(const KernelSettings& call, Dim dim, const char* where) {
-  refuse(call, fmt::format("{} is in {} alone", to_string(dim), where));
-}
-
-}  // namespace
-
-GemmGroups gemm_groups(const KernelSettings& call, const PartLayout& a, const PartLayout& b,
-                       const PartLayout& y) {
-  GemmGroups out;
-  for (const PartAxis& axis : a.axes) {
-    const bool in_b = has(b, axis.dim);
-    const bool in_y = has(y, axis.dim);
-    if (!in_b && !in_y) refuse_alone(call, axis.dim, "one operand");
-    (in_b && in_y ? out.all : in_y ? out.rows : out.inner).push_back(axis);
-  }
-  for (const PartAxis& axis : b.axes) {
-    if (has(a, axis.dim)) continue;
-    if (!has(y, axis.dim)) refuse_alone(call, axis.dim, "one operand");
-    out.columns.push_back(axis);
-  }
-  for (const PartAxis& axis : y.axes) {
-    if (!has(a, axis.dim) && !has(b, axis.dim)) refuse_alone(call, axis.dim, "the result");
-  }
-  return out;
-}
 
 namespace {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "sim/execute/kernels/kernels.hpp"
+#include "sim/execute/kernels/kernel_checks.hpp"
 
-/// One function per kind of operation; shapes as in sim/program/operation.hpp.
+/// One function per kind of operation; operands in the order of sim/program/operation_kinds.hpp.
 namespace lockstep::kernels {
 
 // gemm.cpp: a b (+ bias) over any dimensions; contracts those that the result does not have.
@@ -109,17 +109,5 @@ void temporal_shift_backward(KernelCall<Real>& call);
 // update.cpp
 template <class Real>
 void update(KernelCall<Real>& call);
-
-// kernels.cpp: checks of operands.
-[[noreturn]] void refuse(const KernelSettings& call, const std::string& why);
-/// Shared dimensions must have the same indices; for slots of experts, whose order is arbitrary,
-/// only their number.
-void check_aligned(const KernelSettings& call, const Tensor& a, const PartLayout& in_a,
-                   const Tensor& b, const PartLayout& in_b);
-/// A dimension that must not be sharded.
-void check_whole(const KernelSettings& call, const Tensor& tensor, const PartAxis& axis);
-/// A required dimension.
-[[nodiscard]] const PartAxis& axis_of(const KernelSettings& call, const Tensor& tensor,
-                                      const PartLayout& layout, Dim dim);
 
 }  // namespace lockstep::kernels

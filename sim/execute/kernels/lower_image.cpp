@@ -1,7 +1,8 @@
 #include <algorithm>
+#include <array>
 
 #include "sim/execute/device_kernels/image_functions.hpp"
-#include "sim/execute/device_program/lowering/lowering_parts.hpp"
+#include "sim/execute/kernels/lowering_parts.hpp"
 
 namespace lockstep::lowering {
 
@@ -82,8 +83,6 @@ void for_each_part(Lowering& to, const Convolution& of, Each&& each) {
   }
 }
 
-}  // namespace
-
 void convolution(Lowering& to) {
   const Convolution of{to, to.in(Operand::x), to.to(Operand::y)};
   const std::int64_t n = of.y.channels;
@@ -158,6 +157,21 @@ void temporal_shift(Lowering& to) {
   to.each(F::shift_in_time).sizes = {x.channels, x.of_image() * x.channels,
                                      from.find(Dim::time)->length(),
                                      std::max<std::int64_t>(1, x.channels / 8), forward ? 1 : -1};
+}
+
+}  // namespace
+
+std::span<const KindLowering> image_kinds() {
+  static constexpr std::array kKinds{
+      KindLowering{OperationKind::convolution, convolution},
+      KindLowering{OperationKind::convolution_input_grad, convolution_input_grad},
+      KindLowering{OperationKind::convolution_weight_grad, convolution_weight_grad},
+      KindLowering{OperationKind::pool, pool},
+      KindLowering{OperationKind::pool_backward, pool_backward},
+      KindLowering{OperationKind::temporal_shift, temporal_shift},
+      KindLowering{OperationKind::temporal_shift_backward, temporal_shift},
+  };
+  return kKinds;
 }
 
 }  // namespace lockstep::lowering

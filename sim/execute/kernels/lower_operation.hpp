@@ -47,4 +47,9 @@ template <class Real>  // precision of computation
     const KernelCall<Real>& call, const std::vector<bool>& adds,
     std::int64_t max_scratch_elements = kMaxScratchElements);
 
+/// run_kernel() of a call for which `lowered` was made, without accumulating, or of one that
+/// differs in values alone.
+template <class Real>  // float, double
+void run_lowered(KernelCall<Real>& call, const LoweredOperation& lowered);
+
 }  // namespace lockstep
