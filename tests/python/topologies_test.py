@@ -64,7 +64,7 @@ class Topologies(unittest.TestCase):
         with self.assertRaises(lockstep.ConfigError) as caught:
             wrong = lockstep.cluster_from_edges([(0, 1, {**LINK, "bandwith": 3})])
             lockstep.topology(wrong)
-        self.assertEqual((caught.exception.file, caught.exception.key), ("<cluster>", "bandwith"))
+        self.assertEqual((caught.exception.file, caught.exception.key), ("cluster (dict)", "bandwith"))
 
 
 if __name__ == "__main__":

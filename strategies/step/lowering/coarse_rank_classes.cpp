@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
 
 #include "sim/program/communicator.hpp"
 #include "sim/reuse/key.hpp"
+#include "sim/symmetry/partition/cells.hpp"
 
 namespace lockstep {
 
@@ -31,9 +33,7 @@ CoarseRankClasses::CoarseRankClasses(const Program& program, const std::vector<R
   const int all = program.mesh.ranks() + hosts_of(program);
   for (int rank = 0; rank < all; ++rank) role_.push_back(role_played(program, rank));
   find_touches();
-  begin();
-  while (refine()) {
-  }
+  refine();
   number();
 }
 
@@ -59,38 +59,47 @@ void CoarseRankClasses::add_touches(int rank, std::map<std::vector<int>, std::si
   }
 }
 
-/// Kinds by role and speed.
-void CoarseRankClasses::begin() {
-  std::map<std::pair<std::size_t, double>, std::uint32_t> known;
-  for (std::size_t rank = 0; rank < role_.size(); ++rank) {
-    const std::pair seen{role_[rank], speed(static_cast<int>(rank))};
-    class_of_.push_back(known.try_emplace(seen, known.size()).first->second);
-  }
-  colours_ = known.size();
-}
-
-/// Parts those that are in touch with different kinds. False where there were none.
-bool CoarseRankClasses::refine() {
-  std::vector<fold::KeyBuilder> keys(role_.size());
-  for (std::size_t rank = 0; rank < role_.size(); ++rank) keys[rank].add(class_of_[rank]);
-  std::vector<fold::Key> sums;
+/// Starts with kinds by role and speed, and parts those that are in touch with different kinds: in
+/// a group, or at the other end of a message.
+void CoarseRankClasses::refine() {
+  std::vector<fold::Key> keys;
+  for (std::size_t rank = 0; rank < role_.size(); ++rank)
+    keys.push_back(fold::KeyBuilder{}
+                       .add(static_cast<std::uint64_t>(role_[rank]))
+                       .add(std::bit_cast<std::uint64_t>(speed(static_cast<int>(rank))))
+                       .key());
+  std::vector<std::vector<std::vector<std::uint32_t>>> touched_by;  // per touch and Peering::with
   for (const Peering& touch : touches_) {
-    const bool meets = touch.how->kind == Kind::collective;
-    sums.assign(role_.size(), {});
-    for (std::size_t rank = 0; meets && rank < role_.size(); ++rank)
-      if (touch.with[rank] != kNobody)
-        sums[touch.with[rank]] += fold::KeyBuilder{}.add(class_of_[rank]).key();
-    for (std::size_t rank = 0; rank < role_.size(); ++rank) {
-      const std::uint32_t with = touch.with[rank];
-      if (with == kNobody) continue;
-      if (meets) keys[rank].add(sums[with]);
-      if (!meets) keys[rank].add(class_of_[with]);
+    auto& ranks = touched_by.emplace_back(role_.size());
+    for (std::uint32_t rank = 0; rank < role_.size(); ++rank)
+      if (touch.with[rank] != kNobody) ranks[touch.with[rank]].push_back(rank);
+  }
+  fold::Cells cells{keys};
+  std::vector<std::uint64_t> members_at(role_.size(), 0);  // of a splitter, by Peering::with
+  std::vector<std::uint32_t> met;
+  while (const auto splitter = cells.next()) {
+    const auto members = cells.members(*splitter);
+    const std::vector<std::uint32_t> kind{members.begin(), members.end()};
+    for (std::size_t t = 0; t < touches_.size(); ++t) {
+      const bool meets = touches_[t].how->kind == Kind::collective;
+      met.clear();
+      for (const std::uint32_t rank : kind) {
+        const std::uint32_t at = meets ? touches_[t].with[rank] : rank;
+        if (at == kNobody) continue;
+        if (members_at[at]++ == 0) met.push_back(at);
+      }
+      for (const std::uint32_t at : met)
+        for (const std::uint32_t other : touched_by[t][at]) cells.count(other, members_at[at]);
+      for (const std::uint32_t at : met) members_at[at] = 0;
+      cells.split();
     }
   }
-  std::map<fold::Key, std::uint32_t> known;
-  for (std::size_t rank = 0; rank < role_.size(); ++rank)
-    class_of_[rank] = known.try_emplace(keys[rank].key(), known.size()).first->second;
-  return std::exchange(colours_, known.size()) < known.size();
+  std::map<fold::Cells::CellId, std::uint32_t> number;
+  for (std::uint32_t rank = 0; rank < role_.size(); ++rank)
+    class_of_.push_back(
+        number.try_emplace(cells.cell_of(rank), static_cast<std::uint32_t>(number.size()))
+            .first->second);
+  colours_ = number.size();
 }
 
 /// Kinds are numbered by their first ranks as they are found.

@@ -41,8 +41,7 @@ class CoarseRankClasses {
   };
   void find_touches();
   void add_touches(int rank, std::map<std::vector<int>, std::size_t>& known);
-  void begin();
-  bool refine();
+  void refine();
   void number();
   [[nodiscard]] std::vector<std::uint32_t> peers_of(const Peering& touch, std::uint32_t rank) const;
   [[nodiscard]] std::string difference(std::uint32_t of, std::uint32_t usual) const;

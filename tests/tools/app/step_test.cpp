@@ -52,8 +52,8 @@ TEST_CASE("a step reports what it is doing, and how much of the simulation is do
   (void)run_step(request);
   CHECK(names == std::vector<std::string>{"laying out the step", "simulating the step",
                                           "summarizing the step", "simulating the unchanged step"});
-  // 256 ranks are added, then linked.
-  REQUIRE(expanded.size() == 512);
+  // Of 256 ranks, one after the other.
+  REQUIRE(expanded.size() == 256);
   CHECK(std::is_sorted(expanded.begin(), expanded.end()));
   CHECK(expanded.back() == 1);
   REQUIRE_FALSE(shares.empty());
