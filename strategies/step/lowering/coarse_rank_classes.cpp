@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <set>
 #include <utility>
 
@@ -62,12 +61,13 @@ void CoarseRankClasses::add_touches(int rank, std::map<std::vector<int>, std::si
 /// Starts with kinds by role and speed, and parts those that are in touch with different kinds: in
 /// a group, or at the other end of a message.
 void CoarseRankClasses::refine() {
+  std::map<std::pair<std::size_t, double>, std::uint64_t> first;
   std::vector<fold::Key> keys;
-  for (std::size_t rank = 0; rank < role_.size(); ++rank)
-    keys.push_back(fold::KeyBuilder{}
-                       .add(static_cast<std::uint64_t>(role_[rank]))
-                       .add(std::bit_cast<std::uint64_t>(speed(static_cast<int>(rank))))
-                       .key());
+  for (std::size_t rank = 0; rank < role_.size(); ++rank) {
+    const std::pair seen{role_[rank], speed(static_cast<int>(rank))};
+    keys.push_back(
+        fold::KeyBuilder{}.add(first.try_emplace(seen, first.size()).first->second).key());
+  }
   std::vector<std::vector<std::vector<std::uint32_t>>> touched_by;  // per touch and Peering::with
   for (const Peering& touch : touches_) {
     auto& ranks = touched_by.emplace_back(role_.size());
