@@ -54,8 +54,8 @@ struct ReplayState {
   bool issue_in_order;
   bool by_track;
   EventQueue queue;
-  std::vector<Track> ready;   // tracks whose step is complete
-  std::uint64_t instant = 0;  // number of the instant, where it is handled in rounds of the round
+  std::vector<Track> ready;      // tracks whose step is complete
+  std::uint64_t instant = 0;     // its number; each of its rounds has one
   std::uint64_t next_order = 0;  // of a send among all sends
   TimePoint end;                 // of the last operation or collective
 

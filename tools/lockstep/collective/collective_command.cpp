@@ -11,6 +11,7 @@
 #include "tools/lockstep/collective/collective_figure.hpp"
 #include "tools/lockstep/collective/collective_options.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
+#include "tools/lockstep/collective/message_sizes.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
 #include "tools/lockstep/collective/rank_setting_options.hpp"
 #include "tools/lockstep/commands.hpp"
@@ -38,11 +39,7 @@ struct Options {
   NetworkRequest network;
   NcclRequest nccl;
   std::optional<int> root;
-  std::vector<std::string> sizes;
-  std::string least;  // empty, as the next: not given
-  std::string most;
-  std::optional<std::int64_t> factor;
-  std::string step;
+  MessageSizes sizes;
   std::string type = "float";
   std::string skew = "0 us";
   std::string most_memory = "8G";
@@ -61,81 +58,6 @@ struct Options {
   RankSettingOptions ranks;
   OutputStyle style;
 };
-
-std::string least_text(const Options& given) {
-  if (!given.least.empty()) return given.least;
-  return given.crossover ? "8" : "32M";
-}
-
-Bytes largest_size(const Options& given, Bytes least) {
-  const bool is_given = !given.most.empty();
-  const std::string text = is_given ? given.most : given.crossover ? "1G" : "32M";
-  const Bytes most = size_option("-e", text);
-  if (most < least)
-    throw UsageError(fmt::format("-e: {}{} is below {}-b {}", is_given ? "" : "the default of ",
-                                 text, given.least.empty() ? "the default of " : "",
-                                 least_text(given)));
-  return most;
-}
-
-void check_steps(const Options& given, Bytes least, Bytes most) {
-  if (given.factor && !given.step.empty())
-    throw UsageError("-f and -i cannot be combined: multiply or add");
-  if (given.factor && least.count() == 0 && most.count() > 0)
-    throw UsageError("-b: a size of 0 cannot grow by a factor; begin above 0, or use -i");
-}
-
-std::vector<Bytes> stepped(Bytes least, Bytes most, std::optional<std::int64_t> factor,
-                           Bytes step) {
-  std::vector<Bytes> out;
-  constexpr std::size_t kMostSizes = 100'000;
-  for (Bytes size = least; size <= most;) {
-    out.push_back(size);
-    if (out.size() > kMostSizes)
-      throw UsageError(fmt::format("more than {} sizes from -b to -e", kMostSizes));
-    const bool beyond = factor && size.count() > most.count() / *factor;
-    if (size == most || beyond) break;
-    size = factor ? size * *factor : size + step;
-  }
-  return out;
-}
-
-/// Doubled, unless steps are given, from what is above nothing; both ends are among them.
-std::vector<Bytes> sizes_to_cross(const Options& given, Bytes least, Bytes most, Bytes step) {
-  std::optional<std::int64_t> factor = given.factor;
-  if (!factor && given.step.empty()) factor = 2;
-  const Bytes first = factor && least.count() == 0 ? std::min(8_B, most) : least;
-  std::vector<Bytes> out = stepped(first, most, factor, step);
-  if (first != least) out.insert(out.begin(), least);
-  if (out.back() != most) out.push_back(most);
-  return out;
-}
-
-/// Those that are named one by one, as they stand.
-std::vector<Bytes> named_sizes(const Options& given) {
-  if (!given.least.empty() || !given.most.empty() || given.factor || !given.step.empty())
-    throw UsageError("--size names every size: leave out -b, -e, -f and -i");
-  if (given.crossover) throw UsageError("--crossover looks between -b and -e: leave out --size");
-  std::vector<Bytes> out;
-  for (const std::string& list : given.sizes)
-    for (std::size_t begin = 0; begin <= list.size();) {  // an empty one between commas is refused
-      const std::size_t end = std::min(list.find(',', begin), list.size());
-      out.push_back(size_option("--size", list.substr(begin, end - begin)));
-      begin = end + 1;
-    }
-  return out;
-}
-
-std::vector<Bytes> sizes_of(const Options& given) {
-  if (!given.sizes.empty()) return named_sizes(given);
-  const Bytes least = size_option("-b", least_text(given));
-  const Bytes most = largest_size(given, least);
-  check_steps(given, least, most);
-  const Bytes step = given.step.empty() ? 1_MiB : size_option("-i", given.step);
-  if (step.count() == 0) throw UsageError("-i: expected a step above 0, got 0");
-  return given.crossover ? sizes_to_cross(given, least, most, step)
-                         : stepped(least, most, given.factor, step);
-}
 
 Duration skew_of(const Options& given) {
   if (const auto skew = parse_duration(given.skew)) return *skew;
@@ -156,8 +78,7 @@ void check_concurrent(const Options& given) {
   if (given.concurrent.empty()) return;
   if (!given.ranks.given.empty())
     throw UsageError("--set-rank and --concurrent cannot be combined");
-  const bool sized =
-      !given.sizes.empty() || !given.least.empty() || !given.most.empty() || given.factor;
+  const bool sized = given.sizes.any();
   if (given.candidates.any() || sized)
     throw UsageError(
         "--concurrent: collectives, algorithms and sizes are in its file; omit them on the command "
@@ -198,7 +119,7 @@ CollectiveRequest request_of(const Options& given) {
       throw UsageError("expected a collective, such as all_reduce, or --schedule");
     add_candidates(given.candidates, out);
   }
-  out.sizes = sizes_of(given);
+  out.sizes = sizes_of(given.sizes, given.crossover);
   out.network = given.network;
   out.nccl = given.nccl;
   out.nccl.check();
@@ -370,22 +291,7 @@ class CollectiveJob {
 
 void add_sizes(const Command& command, const std::shared_ptr<Options>& given) {
   command.group("Message sizes");
-  command
-      .add_option(
-          "--size,--sizes", given->sizes,
-          "Sizes one by one, separated by commas (64M = 64 MiB), instead of -b, -e, -f and -i")
-      ->type_name("SIZE,...");
-  command.add_option("-b,--minbytes", given->least, "Smallest size (64M = 64 MiB)")
-      ->type_name("SIZE")
-      ->default_str("32M");
-  command.add_option("-e,--maxbytes", given->most, "Largest size")
-      ->type_name("SIZE")
-      ->default_str("32M");
-  add_whole_number(
-      command, "-f,--stepfactor", 2, 1 << 20,
-      [given](auto n) { given->factor = static_cast<std::int64_t>(n); }, "Multiply sizes by this");
-  command.add_option("-i,--stepbytes", given->step, "Add this to sizes (default 1M)")
-      ->type_name("SIZE");
+  add_size_options(command, {given, &given->sizes});
   command
       .add_option("-d,--datatype", given->type,
                   "Element type of nccl-tests: float, half, bfloat16, ...")

@@ -73,7 +73,7 @@ TEST_CASE("traffic weights divide the links that collectives share") {
 }
 
 TEST_CASE("options that the file of --concurrent specifies are refused") {
-  for (const std::string more : {"-b 8", "-e 1G", "-f 2", "--algorithm ring"}) {
+  for (const std::string more : {"-b 8", "-e 1G", "-f 2", "-i 1M", "--algorithm ring"}) {
     CAPTURE(more);
     const CommandResult result = run_command(kCommand + kExample + " " + more);
     CHECK(result.status == 2);
