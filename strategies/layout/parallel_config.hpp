@@ -98,7 +98,6 @@ struct ParallelConfig {
   GradientExchange exchange = GradientExchange::all_reduce;
   int servers = 1;           // number of parameter servers
   int average_every = 1;     // parameter averaging: steps between averages
-  bool averages = true;      // parameter averaging: whether this step ends with an average
   Bytes bucket{25'000'000};  // of gradients, per reduction
   StateConfig state{};
   ModelForm form{};            // set by the software stack

@@ -2,15 +2,11 @@
 #include <set>
 #include <vector>
 
-#include "strategies/layout/training_step_assembly.hpp"
+#include "strategies/layout/passes.hpp"
 
 namespace lockstep {
 
 namespace {
-
-[[nodiscard]] bool casts_weights_once(const ParallelConfig& parallel) {
-  return parallel.precision == Dtype::fp8 && parallel.form.fp8_casts.weights_once;
-}
 
 /// A GEMM whose second operand comes in 8 bits from a cast before it.
 [[nodiscard]] bool takes_cast_weight(const Operation& operation) {
@@ -29,7 +25,7 @@ class WeightCasts {
       std::set<int> cast;
       std::vector<ScriptCall> out;
       for (const ScriptCall& call : stage.calls) {
-        const bool first = call.work == Work::forward && cast.insert(call.call.position).second;
+        const bool first = call.work == CallWork::forward && cast.insert(call.call.position).second;
         if (first) add(call.call, out);
         out.push_back(call);
       }
@@ -46,7 +42,7 @@ class WeightCasts {
           routines_.emplace(block, step_.program.add(routine(step_.block(before.position)))).first;
     }
     if (step_.program.routines[found->second].operations.empty()) return;
-    out.push_back({Work::other, {found->second, before.position, before.microbatch}});
+    out.push_back({CallWork::other, {found->second, before.position, before.microbatch}});
   }
 
   /// One cast for each GEMM, or each group of them that is one kernel.
@@ -85,7 +81,6 @@ class WeightCasts {
 }  // namespace
 
 void cast_gathered_weights(TrainingStepAssembly& step) {
-  if (step.parallel.zero != 3 || !casts_weights_once(step.parallel)) return;
   std::set<TensorId> gathered;
   for (const auto& block : step.weights) {
     for (const TrainedWeight& weight : block) {
@@ -106,7 +101,7 @@ void cast_gathered_weights(TrainingStepAssembly& step) {
 }
 
 void cast_weights(TrainingStepAssembly& step) {
-  if (casts_weights_once(step.parallel)) WeightCasts{step}.run();
+  WeightCasts{step}.run();
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "strategies/layout/passes.hpp"
 #include "strategies/optimizer/gradient_parts.hpp"
 #include "strategies/sharding/placement.hpp"
 #include "strategies/sharding/redistribute.hpp"
@@ -45,7 +46,7 @@ class Buckets {
   void flush(Bucket& bucket) {
     if (bucket.gradients.empty()) return;
     const RoutineId routine = step_.program.add(reduction(bucket.gradients));
-    insertions_.emplace(bucket.after, ScriptCall{Work::other, {routine, 0, 0}});
+    insertions_.emplace(bucket.after, ScriptCall{CallWork::other, {routine, 0, 0}});
     bucket = {};
   }
 
@@ -109,7 +110,7 @@ void sum_over(TrainingStepAssembly& step, StageScript& stage, MeshSubAxes Traine
   for (auto& [over, sum] : sums) {
     sum.after_all = !step.parallel.updates_by_bucket();
     const RoutineId routine = step.program.add(Routine{name, {std::move(sum)}});
-    stage.calls.push_back({Work::other, {routine, 0, 0}});
+    stage.calls.push_back({CallWork::other, {routine, 0, 0}});
   }
 }
 
@@ -134,7 +135,8 @@ void sum_tied(TrainingStepAssembly& step) {
       sum.reads = {ref};
       sum.writes = {ref};
       const RoutineId routine = step.program.add(Routine{"reduce_tied_gradients", {sum}});
-      step.stages[static_cast<std::size_t>(stage)].calls.push_back({Work::other, {routine, 0, 0}});
+      step.stages[static_cast<std::size_t>(stage)].calls.push_back(
+          {CallWork::other, {routine, 0, 0}});
     }
   }
 }
@@ -145,7 +147,7 @@ std::vector<std::pair<int, std::size_t>> finished_positions(const StageScript& s
   std::map<int, std::size_t> last;
   for (std::size_t i = 0; i < stage.calls.size(); ++i) {
     const ScriptCall& call = stage.calls[i];
-    if (call.work == Work::backward || call.work == Work::weight_gradient) {
+    if (call.work == CallWork::backward || call.work == CallWork::weight_gradient) {
       last[call.call.position] = i;
     }
   }

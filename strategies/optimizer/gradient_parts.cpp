@@ -12,8 +12,8 @@ void insert(StageScript& stage, const Insertions& insertions) {
   stage.calls = std::move(out);
 }
 
-Operation sum_of_replicas(const TrainingStepAssembly& step,
-                          const std::vector<PlacedGradient>& gradients, bool hides) {
+Operation sum_of_replicas(TrainingStepAssembly& step, const std::vector<PlacedGradient>& gradients,
+                          bool hides) {
   const TrainedWeight& first = gradients.front().weight;
   Operation sum =
       collective_of(step, Collective::all_reduce, first.replicate, "reduce_over_replicas");

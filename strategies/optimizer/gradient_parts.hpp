@@ -22,7 +22,7 @@ struct PlacedGradient {
 /// An in-place all-reduce along the gradients' common `replicate`: of shards (hybrid sharding,
 /// group hsdp), or of whole gradients if ZeRO shards none (group dp). `hides`: may overlap with
 /// computation.
-[[nodiscard]] Operation sum_of_replicas(const TrainingStepAssembly& step,
+[[nodiscard]] Operation sum_of_replicas(TrainingStepAssembly& step,
                                         const std::vector<PlacedGradient>& gradients, bool hides);
 
 /// ZeRO-2 and ZeRO-3: reduce-scatters a stage's gradients.

@@ -34,7 +34,7 @@ class Scatters {
     if (out.operations.empty()) return;
     const RoutineId routine = step_.program.add(std::move(out));
     insertions_.emplace(place(call.position, index),
-                        ScriptCall{Work::other, {routine, call.position, call.microbatch}});
+                        ScriptCall{CallWork::other, {routine, call.position, call.microbatch}});
   }
 
   [[nodiscard]] Operation scatter(const MeshSubAxes& over,

@@ -1,7 +1,7 @@
 #include <map>
 #include <utility>
 
-#include "strategies/layout/training_step_assembly.hpp"
+#include "strategies/layout/passes.hpp"
 
 namespace lockstep {
 
@@ -38,7 +38,7 @@ class Updates {
 
  private:
   [[nodiscard]] ScriptCall called(Routine routine) {
-    return {Work::other, {step_.program.add(std::move(routine)), 0, 0}};
+    return {CallWork::other, {step_.program.add(std::move(routine)), 0, 0}};
   }
 
   void add_phase(std::vector<Routine>& routines) {

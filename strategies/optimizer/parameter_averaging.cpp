@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "strategies/layout/training_step_assembly.hpp"
+#include "strategies/layout/passes.hpp"
 
 namespace lockstep {
 
@@ -8,7 +8,7 @@ namespace {
 
 void append(TrainingStepAssembly& step, StageScript& stage, Routine routine) {
   if (routine.operations.empty()) return;
-  stage.calls.push_back({Work::other, {step.program.add(std::move(routine)), 0, 0}});
+  stage.calls.push_back({CallWork::other, {step.program.add(std::move(routine)), 0, 0}});
 }
 
 [[nodiscard]] Operation scaled(const Ref& ref, double factor, const char* name) {

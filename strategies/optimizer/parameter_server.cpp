@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "strategies/layout/training_step_assembly.hpp"
+#include "strategies/layout/passes.hpp"
 #include "strategies/sharding/redistribute.hpp"
 
 namespace lockstep {
@@ -70,7 +70,7 @@ class Hosts {
   }
 
   [[nodiscard]] ScriptCall worker(Operation operation) const {
-    return {Work::other, {add(std::move(operation)), 0, 0}};
+    return {CallWork::other, {add(std::move(operation)), 0, 0}};
   }
   [[nodiscard]] RoutineId add(Operation operation) const {
     const std::string name = operation.name;

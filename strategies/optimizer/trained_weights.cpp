@@ -2,7 +2,7 @@
 #include <map>
 
 #include "sim/base/check.hpp"
-#include "strategies/layout/training_step_assembly.hpp"
+#include "strategies/layout/passes.hpp"
 #include "strategies/sharding/placement.hpp"
 
 namespace lockstep {

@@ -1,6 +1,6 @@
 #include <map>
 
-#include "strategies/layout/training_step_assembly.hpp"
+#include "strategies/layout/passes.hpp"
 #include "strategies/sharding/redistribute.hpp"
 
 namespace lockstep {
@@ -31,9 +31,9 @@ class Gathering {
   }
 
  private:
-  [[nodiscard]] bool gathers_before(Work work) const {
-    return work == Work::forward ||
-           (work == Work::backward && step_.parallel.reshard_after_forward);
+  [[nodiscard]] bool gathers_before(CallWork work) const {
+    return work == CallWork::forward ||
+           (work == CallWork::backward && step_.parallel.reshard_after_forward);
   }
 
   [[nodiscard]] bool ahead() const {
@@ -47,7 +47,7 @@ class Gathering {
   }
 
   void add(const ScriptCall& call, std::vector<ScriptCall>& out) {
-    const bool backward = call.work == Work::backward;
+    const bool backward = call.work == CallWork::backward;
     const int block = step_.graph.chain[static_cast<std::size_t>(call.call.position)];
     const auto key = std::pair{block, backward};
     auto found = routines_.find(key);
@@ -55,7 +55,7 @@ class Gathering {
       found = routines_.emplace(key, routine(call.call.position, backward)).first;
     }
     if (step_.program.routines[found->second].operations.empty()) return;
-    out.push_back({Work::other, {found->second, call.call.position, call.call.microbatch}});
+    out.push_back({CallWork::other, {found->second, call.call.position, call.call.microbatch}});
   }
 
   [[nodiscard]] RoutineId routine(int position, bool backward) {
@@ -96,7 +96,6 @@ class Gathering {
 }  // namespace
 
 void reshard_after_forward(TrainingStepAssembly& step) {
-  if (step.parallel.zero < 3 || !step.parallel.reshard_after_forward) return;
   for (std::size_t i = 0; i < step.graph.blocks.size(); ++i) {
     for (const TrainedWeight& weight : step.weights[i]) {
       if (weight.shard.empty() || step.backward_weights.contains(weight.weight)) continue;
@@ -116,7 +115,7 @@ void reshard_after_forward(TrainingStepAssembly& step) {
 }
 
 void gather_weights(TrainingStepAssembly& step) {
-  if (step.parallel.zero == 3) Gathering{step}.run();
+  Gathering{step}.run();
 }
 
 }  // namespace lockstep

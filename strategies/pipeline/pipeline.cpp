@@ -2,7 +2,7 @@
 #include <map>
 
 #include "sim/base/check.hpp"
-#include "strategies/layout/training_step_assembly.hpp"
+#include "strategies/layout/passes.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/sharding/placement.hpp"
 
@@ -29,6 +29,33 @@ namespace {
     --out.back();
   }
   return out;
+}
+
+[[nodiscard]] std::vector<std::pair<int, int>> chunk_positions(const ModelGraph& graph,
+                                                               const ParallelConfig& parallel) {
+  const int begin = starts_chain(graph) && graph.chain.size() > 1 ? 1 : 0;
+  const int end =
+      static_cast<int>(graph.chain.size()) - (ends_chain(graph) && graph.chain.size() > 1 ? 1 : 0);
+  std::vector<std::pair<int, int>> out;
+  int position = begin;
+  for (const int layers : layers_of_chunks(end - begin, parallel)) {
+    out.emplace_back(position, position + layers);
+    position += layers;
+  }
+  LOCKSTEP_CHECK(position == end);
+  out.front().first = 0;
+  out.back().second = static_cast<int>(graph.chain.size());
+  return out;
+}
+
+void make_roles(Program& program, int stages) {
+  const MeshSubAxes pp = program.mesh.axis("pp");
+  for (int stage = 0; stage < stages; ++stage) {
+    Role role;
+    role.name = stages > 1 ? "stage " + std::to_string(stage) : "rank";
+    if (!pp.empty()) role.fixed.emplace_back(pp.front(), stage);
+    program.roles.push_back(std::move(role));
+  }
 }
 
 /// Writes the calls of one stage after another.
@@ -70,7 +97,7 @@ class Pipeline {
         return;
       case PipelineStep::Work::backward:
         backward(first, last, next.microbatch);
-        if (step_.parallel.pp > 1 && step_.parallel.schedule >= PipelineOrder::zb_h1) {
+        if (step_.splits_backward()) {
           weight_gradients(first, last, next.microbatch);
         }
         return;
@@ -86,7 +113,7 @@ class Pipeline {
   void forward(int first, int last, int microbatch) {
     if (first > 0) out_->push_back(transfer(first, microbatch, true, false));
     for (int position = first; position < last; ++position) {
-      out_->push_back({Work::forward, {routines(position).forward, position, microbatch}});
+      out_->push_back({CallWork::forward, {routines(position).forward, position, microbatch}});
     }
     if (last < positions()) out_->push_back(transfer(last, microbatch, true, true));
   }
@@ -94,7 +121,7 @@ class Pipeline {
   void backward(int first, int last, int microbatch) {
     if (last < positions()) out_->push_back(transfer(last, microbatch, false, false));
     for (int position = last; position-- > first;) {
-      out_->push_back({Work::backward, {routines(position).backward, position, microbatch}});
+      out_->push_back({CallWork::backward, {routines(position).backward, position, microbatch}});
     }
     if (first > 0) out_->push_back(transfer(first, microbatch, false, true));
   }
@@ -102,7 +129,7 @@ class Pipeline {
   void weight_gradients(int first, int last, int microbatch) {
     for (int position = last; position-- > first;) {
       out_->push_back(
-          {Work::weight_gradient, {routines(position).weight_gradients, position, microbatch}});
+          {CallWork::weight_gradient, {routines(position).weight_gradients, position, microbatch}});
     }
   }
 
@@ -121,7 +148,7 @@ class Pipeline {
     if (found == transfers_.end()) {
       found = transfers_.emplace(key, make_transfer(tensor, forward, send)).first;
     }
-    return {Work::other, {found->second, position, microbatch}};
+    return {CallWork::other, {found->second, position, microbatch}};
   }
 
   [[nodiscard]] RoutineId make_transfer(TensorId tensor, bool forward, bool send) {
@@ -198,23 +225,6 @@ class Pipeline {
 
 }  // namespace
 
-std::vector<std::pair<int, int>> chunk_positions(const ModelGraph& graph,
-                                                 const ParallelConfig& parallel) {
-  const int begin = starts_chain(graph) && graph.chain.size() > 1 ? 1 : 0;
-  const int end =
-      static_cast<int>(graph.chain.size()) - (ends_chain(graph) && graph.chain.size() > 1 ? 1 : 0);
-  std::vector<std::pair<int, int>> out;
-  int position = begin;
-  for (const int layers : layers_of_chunks(end - begin, parallel)) {
-    out.emplace_back(position, position + layers);
-    position += layers;
-  }
-  LOCKSTEP_CHECK(position == end);
-  out.front().first = 0;
-  out.back().second = static_cast<int>(graph.chain.size());
-  return out;
-}
-
 int TrainingStepAssembly::stage_of(int position) const {
   for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
     if (position >= chunks[chunk].first && position < chunks[chunk].second) {
@@ -226,6 +236,8 @@ int TrainingStepAssembly::stage_of(int position) const {
 }
 
 void order_pipeline(TrainingStepAssembly& step) {
+  make_roles(step.program, step.parallel.pp);
+  step.chunks = chunk_positions(step.graph, step.parallel);
   Pipeline{step}.order();
 }
 

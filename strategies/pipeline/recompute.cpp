@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "strategies/layout/passes.hpp"
+
 namespace lockstep {
 
 namespace {
@@ -172,6 +174,10 @@ void recompute(ModelGraph& graph, Recompute how, bool stops_early) {
     const std::vector<std::size_t> what = to_redo(block, how, stops_early);
     if (!what.empty()) Again{graph, block}.redo(what);
   }
+}
+
+void recompute_activations(TrainingStepAssembly& step) {
+  recompute(step.graph, step.parallel.recompute, step.parallel.form.stops_early);
 }
 
 }  // namespace lockstep

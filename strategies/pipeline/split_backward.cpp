@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "strategies/layout/passes.hpp"
+
 namespace lockstep {
 
 namespace {
@@ -37,6 +39,24 @@ SplitBackward split_backward(const ModelGraph& graph, const Block& block) {
     (first[i] ? out.input_gradients : out.weight_gradients).push_back(block.backward[i]);
   }
   return out;
+}
+
+void make_routines(TrainingStepAssembly& step) {
+  Program& program = step.program;
+  for (const Block& block : step.graph.blocks) {
+    TrainingStepAssembly::BlockRoutines routines;
+    routines.forward = program.add(Routine{block.name + ".forward", block.forward});
+    if (step.splits_backward()) {
+      SplitBackward halves = split_backward(step.graph, block);
+      routines.backward =
+          program.add(Routine{block.name + ".input_gradients", std::move(halves.input_gradients)});
+      routines.weight_gradients = program.add(
+          Routine{block.name + ".weight_gradients", std::move(halves.weight_gradients)});
+    } else {
+      routines.backward = program.add(Routine{block.name + ".backward", block.backward});
+    }
+    step.routines.push_back(routines);
+  }
 }
 
 }  // namespace lockstep

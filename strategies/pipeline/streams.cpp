@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "strategies/layout/training_step_assembly.hpp"
+#include "strategies/layout/passes.hpp"
 
 namespace lockstep {
 
@@ -109,20 +111,31 @@ void launch_gathers_early(const Program& program, Routine& routine) {
 
 }  // namespace
 
-StreamId stream_of(const TrainingStepAssembly& step, std::string_view group, bool hides) {
+StreamId stream_of(TrainingStepAssembly& step, std::string_view group, bool hides) {
   return hides ? step.program.stream(group) : kComputeStream;
 }
 
-void assign_streams(Program& program, const ParallelConfig& parallel) {
+void assign_streams(TrainingStepAssembly& step) {
+  Program& program = step.program;
   for (Routine& routine : program.routines) {
     for (std::size_t i = 0; i < routine.operations.size(); ++i) {
       Operation& operation = routine.operations[i];
       if (operation.kind != Kind::collective || operation.stream != kComputeStream) continue;
-      if (may_hide(program, routine, i, parallel))
+      if (may_hide(program, routine, i, step.parallel))
         operation.stream = program.stream(operation.communication->group);
     }
     launch_gathers_early(program, routine);
   }
+}
+
+void weigh_traffic(TrainingStepAssembly& step) {
+  const std::map<std::string, TrafficWeight>& by_group = step.parallel.traffic_weights;
+  for (Routine& routine : step.program.routines)
+    for (Operation& operation : routine.operations) {
+      if (!operation.communication) continue;
+      const auto found = by_group.find(operation.communication->group);
+      if (found != by_group.end()) operation.communication->traffic_weight = found->second;
+    }
 }
 
 }  // namespace lockstep

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "strategies/layout/passes.hpp"
+
 namespace lockstep {
 
 namespace {
@@ -84,10 +86,8 @@ double ExpertLoad::of(std::int64_t local) const {
   return (busiest_ + (count - 1) * other_) / count;
 }
 
-void load_experts(ModelGraph& graph, const Mesh& mesh, const ParallelConfig& parallel,
-                  const TransformerConfig& model) {
-  if (!model.experts || !parallel.expert_skew) return;
-  Loading{graph, mesh, parallel, model}.run();
+void load_experts(TrainingStepAssembly& step) {
+  Loading{step.graph, step.program.mesh, step.parallel, *step.model.transformer()}.run();
 }
 
 }  // namespace lockstep

@@ -1,9 +1,6 @@
 #pragma once
 
-#include "sim/program/mesh.hpp"
-#include "strategies/layout/parallel_config.hpp"
-#include "strategies/models/model_config.hpp"
-#include "strategies/models/model_graph.hpp"
+#include <cstdint>
 
 namespace lockstep {
 
@@ -22,12 +19,5 @@ class ExpertLoad {
   double busiest_ = 1;
   double other_ = 1;
 };
-
-/// With ParallelConfig::expert_skew, gives every rank the load of the rank with the busiest expert.
-/// Scales Dim::slot of tensors with sharded experts, and so their GEMMs, messages and memory;
-/// tokens on their source rank are unchanged. GEMMs get that load over the mean as
-/// Operation::factor. Must run after propagate_sharding().
-void load_experts(ModelGraph& graph, const Mesh& mesh, const ParallelConfig& parallel,
-                  const TransformerConfig& model);
 
 }  // namespace lockstep

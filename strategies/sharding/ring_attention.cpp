@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "strategies/layout/passes.hpp"
 #include "strategies/sharding/placement.hpp"
 
 namespace lockstep {
@@ -129,6 +130,12 @@ void ring_attention(ModelGraph& graph, const Mesh& mesh, bool zigzag) {
       if (extent.dim == Dim::sequence) extent.zigzag = !common(extent.shards, atoms).empty();
     }
   }
+}
+
+void circulate_keys(TrainingStepAssembly& step) {
+  const TransformerConfig* model = step.model.transformer();
+  const bool causal = model != nullptr && model->causal;
+  ring_attention(step.graph, step.program.mesh, step.parallel.zigzag && causal);
 }
 
 }  // namespace lockstep

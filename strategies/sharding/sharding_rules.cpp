@@ -1,5 +1,7 @@
 #include "strategies/sharding/sharding_rules.hpp"
 
+#include "strategies/layout/passes.hpp"
+
 #include "strategies/sharding/placement.hpp"
 
 namespace lockstep {
@@ -58,6 +60,11 @@ ShardingRules sharding_rules(const ParallelConfig& parallel, const Mesh& mesh) {
   if (parallel.sequence_parallel) shard_for_sequence_parallelism(rules, mesh);
   shard_for_expert_parallelism(rules, mesh);
   return rules;
+}
+
+void shard_tensors(TrainingStepAssembly& step) {
+  propagate_sharding(step.graph, step.program.mesh,
+                     sharding_rules(step.parallel, step.program.mesh));
 }
 
 }  // namespace lockstep

@@ -1,14 +1,8 @@
 #include "strategies/step/build_program.hpp"
 
-#include "sim/base/check.hpp"
-#include "strategies/layout/training_step_assembly.hpp"
 #include "strategies/models/build_model.hpp"
-#include "strategies/pipeline/recompute.hpp"
-#include "strategies/pipeline/split_backward.hpp"
 #include "strategies/sharding/device_mesh.hpp"
-#include "strategies/sharding/expert_load.hpp"
-#include "strategies/sharding/ring_attention.hpp"
-#include "strategies/sharding/sharding_rules.hpp"
+#include "strategies/step/run_passes.hpp"
 
 namespace lockstep {
 
@@ -31,80 +25,9 @@ namespace {
   return out;
 }
 
-void make_routines(TrainingStepAssembly& step) {
-  const bool split = step.parallel.pp > 1 && step.parallel.schedule >= PipelineOrder::zb_h1;
-  for (const Block& block : step.graph.blocks) {
-    TrainingStepAssembly::BlockRoutines routines;
-    routines.forward = step.program.add(Routine{block.name + ".forward", block.forward});
-    if (split) {
-      SplitBackward halves = split_backward(step.graph, block);
-      routines.backward = step.program.add(
-          Routine{block.name + ".input_gradients", std::move(halves.input_gradients)});
-      routines.weight_gradients = step.program.add(
-          Routine{block.name + ".weight_gradients", std::move(halves.weight_gradients)});
-    } else {
-      routines.backward = step.program.add(Routine{block.name + ".backward", block.backward});
-    }
-    step.routines.push_back(routines);
-  }
-}
-
-void make_roles(TrainingStepAssembly& step) {
-  const MeshSubAxes pp = step.program.mesh.axis("pp");
-  for (int stage = 0; stage < step.parallel.pp; ++stage) {
-    Role role;
-    role.name = step.parallel.pp > 1 ? "stage " + std::to_string(stage) : "rank";
-    if (!pp.empty()) role.fixed.emplace_back(pp.front(), stage);
-    step.program.roles.push_back(std::move(role));
-  }
-}
-
-/// What becomes of gradients and weights.
-void train(TrainingStepAssembly& step) {
-  switch (step.parallel.exchange) {
-    case GradientExchange::parameter_server:
-      train_on_servers(step);
-      return;
-    case GradientExchange::host_average:
-      average_on_host(step);
-      break;
-    case GradientExchange::parameter_averaging:
-      scale_for_averaging(step);
-      break;
-    case GradientExchange::all_reduce:
-      exchange_gradients(step);
-      break;
-  }
-  finish_gradients(step);
-  update_weights(step);
-  const bool averages = step.parallel.exchange == GradientExchange::parameter_averaging;
-  if (averages && step.parallel.averages) average_weights(step);
-}
-
-void weigh_traffic(Program& program, const std::map<std::string, TrafficWeight>& by_group) {
-  if (by_group.empty()) return;
-  for (Routine& routine : program.routines)
-    for (Operation& operation : routine.operations) {
-      if (!operation.communication) continue;
-      const auto found = by_group.find(operation.communication->group);
-      if (found != by_group.end()) operation.communication->traffic_weight = found->second;
-    }
-}
-
-void finish(TrainingStepAssembly& step) {
-  step.program.tensors = std::move(step.graph.tensors);
-  for (const StageScript& stage : step.stages) {
-    for (const ScriptCall& call : stage.calls) {
-      step.program.roles[stage.role].calls.push_back(call.call);
-    }
-  }
-  assign_streams(step.program, step.parallel);
-  weigh_traffic(step.program, step.parallel.traffic_weights);
-}
-
 [[nodiscard]] BlockWeight block_weight(const TrainingStepAssembly& step,
                                        const TrainedWeight& weight) {
-  const auto tensor = [&](TensorId id) -> const Tensor& { return step.graph.tensors[id]; };
+  const auto tensor = [&](TensorId id) -> const Tensor& { return step.program.tensors[id]; };
   const auto bytes = [&](TensorId id, std::int64_t elements) {
     return elements * bytes_per_element(tensor(id).dtype);
   };
@@ -120,7 +43,6 @@ void finish(TrainingStepAssembly& step) {
   return out;
 }
 
-/// Before the tensors are moved into the program.
 [[nodiscard]] std::vector<BlockOfProgram> blocks_of(const TrainingStepAssembly& step) {
   std::vector<BlockOfProgram> out;
   for (std::size_t i = 0; i < step.graph.blocks.size(); ++i) {
@@ -138,37 +60,36 @@ void finish(TrainingStepAssembly& step) {
 
 }  // namespace
 
-Program build_program(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node) {
-  return build_blocks(model, parallel, gpus_per_node).program;
+void finish_program(TrainingStepAssembly& step) {
+  step.program.tensors = std::move(step.graph.tensors);
+  for (const StageScript& stage : step.stages)
+    for (const ScriptCall& call : stage.calls)
+      step.program.roles[stage.role].calls.push_back(call.call);
+}
+
+Program build_program(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node,
+                      const BuildProgramOptions& options) {
+  return build_blocks(model, parallel, gpus_per_node, options).program;
+}
+
+TrainingStepAssembly start_step(const ModelConfig& model, const ParallelConfig& parallel,
+                                int gpus_per_node) {
+  const TransformerConfig* transformer = model.transformer();
+  TrainingStepAssembly out{.model = model, .parallel = parallel};
+  out.program.mesh = device_mesh(parallel, transformer ? transformer->kv_heads : 0, gpus_per_node);
+  out.graph = build_model(model, build_options(parallel));
+  return out;
 }
 
 ProgramOfBlocks build_blocks(const ModelConfig& model, const ParallelConfig& parallel,
-                             int gpus_per_node) {
-  const TransformerConfig* transformer = model.transformer();
+                             int gpus_per_node, const BuildProgramOptions& options) {
+  TrainingStepAssembly step = start_step(model, parallel, gpus_per_node);
+  step.ends_with_average = options.ends_with_average;
+  run_passes(step, kStrategyPasses, options.checks_passes);
   ProgramOfBlocks out;
-  Program& program = out.program;
-  program.mesh = device_mesh(parallel, transformer ? transformer->kv_heads : 0, gpus_per_node);
-  ModelGraph graph = build_model(model, build_options(parallel));
-  propagate_sharding(graph, program.mesh, sharding_rules(parallel, program.mesh));
-  if (transformer != nullptr) load_experts(graph, program.mesh, parallel, *transformer);
-  ring_attention(graph, program.mesh,
-                 parallel.zigzag && transformer != nullptr && transformer->causal);
-  recompute(graph, parallel.recompute, parallel.form.stops_early);
-
-  TrainingStepAssembly step{parallel, graph, program};
-  step.chunks = chunk_positions(graph, parallel);
-  find_trained_weights(step);
-  reshard_after_forward(step);
-  cast_gathered_weights(step);
-  make_routines(step);
-  make_roles(step);
-  order_pipeline(step);
-  gather_weights(step);
-  cast_weights(step);
-  train(step);
   out.blocks = blocks_of(step);
-  out.chain = graph.chain;
-  finish(step);
+  out.chain = std::move(step.graph.chain);
+  out.program = std::move(step.program);
   return out;
 }
 

@@ -40,13 +40,20 @@ struct ProgramOfBlocks {
   std::vector<BlockOfProgram> blocks{};  // the kinds
   std::vector<int> chain{};              // per position: index into blocks
 };
+struct BuildProgramOptions {
+  bool ends_with_average = true;  // parameter averaging: of average_every steps the last
+  /// Check the conditions of every pass on the step itself (run_passes.hpp), as debug builds do.
+  bool checks_passes = false;
+};
+
 [[nodiscard]] ProgramOfBlocks build_blocks(const ModelConfig& model, const ParallelConfig& parallel,
-                                           int gpus_per_node);
+                                           int gpus_per_node,
+                                           const BuildProgramOptions& options = {});
 
 /// One training step of all ranks, as a program with one role for each kind of rank.
 /// Requires a layout without layout_problems() (scenario/layout_problems.hpp); InternalError
 /// otherwise.
 [[nodiscard]] Program build_program(const ModelConfig& model, const ParallelConfig& parallel,
-                                    int gpus_per_node);
+                                    int gpus_per_node, const BuildProgramOptions& options = {});
 
 }  // namespace lockstep

@@ -30,14 +30,14 @@ constexpr double kRate32 = 0.005;
 template <class Real>
 class Trainee {
  public:
-  Trainee(const ModelConfig& model, ParallelConfig parallel, int gpus_per_node,
+  Trainee(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node,
           const VerificationOptions& options, const ExecutionOptions& execution)
       : every_{parallel.exchange == GradientExchange::parameter_averaging ? parallel.average_every
                                                                           : 1} {
     for (const bool averages : {true, false}) {
       if (!averages && every_ == 1) break;
-      parallel.averages = averages;
-      auto program = std::make_shared<Program>(build_program(model, parallel, gpus_per_node));
+      const BuildProgramOptions how{.ends_with_average = averages, .checks_passes = true};
+      auto program = std::make_shared<Program>(build_program(model, parallel, gpus_per_node, how));
       if (options.change) options.change(*program);
       programs_.push_back(std::move(program));
       kinds_.push_back(std::make_unique<BasicProgramExecution<Real>>(*programs_.back(), execution));

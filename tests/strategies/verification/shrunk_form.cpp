@@ -106,7 +106,6 @@ class Comparison {
     require("exchange", from_.exchange == to_.exchange);
     require("average_every",
             (from_.average_every > 1) == (to_.average_every > 1) && to_.average_every <= 2);
-    require("averages", from_.averages == to_.averages);
     require("state", same_state(from_.state, to_.state));
     require("expert_skew", from_.expert_skew == to_.expert_skew);
     require("capacity_factor", from_.capacity_factor == to_.capacity_factor);

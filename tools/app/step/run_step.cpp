@@ -38,11 +38,11 @@ Reported reported(const PreparedTrainingStep& prepared, const SimulatedTrainingS
   const std::int64_t every = parallel.average_every;
   const bool averages = parallel.exchange == GradientExchange::parameter_averaging;
   if (!averages || every == 1) return out;
-  ParallelConfig plain = parallel;
-  plain.averages = false;
   const auto program = std::make_shared<const Program>(build_program(
-      prepared.scenario.model, plain, prepared.scenario.cluster.cluster.gpus_per_node()));
-  const SimulatedTrainingStep without = simulate_step(prepared, plain, program, unroll(*program));
+      prepared.scenario.model, parallel, prepared.scenario.cluster.cluster.gpus_per_node(),
+      {.ends_with_average = false}));
+  const SimulatedTrainingStep without =
+      simulate_step(prepared, parallel, program, unroll(*program));
   const TrainingStepSummary summary = summarise(without.timeline);
   out.averaging = AveragingSteps{every, out.summary.step, summary.step};
   out.summary = mean_summary(summary, out.summary, every);

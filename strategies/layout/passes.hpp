@@ -1,0 +1,276 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "strategies/layout/training_step_assembly.hpp"
+
+/// Strategies as passes: each takes a training step and returns it with its strategy applied. The
+/// table below is their order, with what each needs, gives and ends; step/run_passes.hpp runs it.
+namespace lockstep {
+
+/// What holds of a step between two passes. step/facts.hpp checks each on the step itself.
+enum class Fact : std::uint8_t {
+  one_device,       // the graph is that of one device: nothing is sharded, nothing communicates
+  reads_defined,    // a block reads weights, inputs, its residual stream and what it wrote before
+  sharded,          // every operation, communication included, fits the shards of its operands
+  weights_listed,   // TrainingStepAssembly::weights: every gradient's sums and shards
+  routines_made,    // TrainingStepAssembly::routines: every operation of every block, once
+  stages_ordered,   // each position and microbatch forward, then backward, once; messages in pairs
+  gradients_whole,  // gradients are summed over the replicas that train together
+  weights_updated,  // every weight is updated once, and whole again unless ZeRO-3 gathers it
+  complete,         // the program of every role reads only what was written, on known streams
+};
+
+class FactSet {
+ public:
+  constexpr FactSet() = default;
+  constexpr FactSet(std::initializer_list<Fact> facts) {
+    for (const Fact fact : facts) bits_ = static_cast<std::uint16_t>(bits_ | bit(fact));
+  }
+  [[nodiscard]] constexpr bool has(Fact fact) const { return (bits_ & bit(fact)) != 0; }
+  [[nodiscard]] constexpr FactSet with(FactSet more) const { return FactSet(bits_ | more.bits_); }
+  [[nodiscard]] constexpr FactSet without(FactSet ended) const {
+    return FactSet(bits_ & ~ended.bits_);
+  }
+
+  friend constexpr bool operator==(FactSet, FactSet) = default;
+
+ private:
+  explicit constexpr FactSet(int bits) : bits_{static_cast<std::uint16_t>(bits)} {}
+  [[nodiscard]] static constexpr int bit(Fact fact) { return 1 << static_cast<int>(fact); }
+
+  std::uint16_t bits_ = 0;
+};
+
+struct StrategyPass {
+  std::string_view name;
+  void (*run)(TrainingStepAssembly& step);
+  bool (*applies)(const TrainingStepAssembly& step);
+  FactSet needs{};     // preconditions
+  FactSet precedes{};  // preconditions: what must not hold yet, as it would not cover this pass
+  FactSet gives{};     // postconditions, beside all that held and that it does not end
+  FactSet ends{};
+};
+
+/// Shards all tensors by the strategies' rules and inserts the communication that follows
+/// (sharding/propagate_sharding.hpp).
+void shard_tensors(TrainingStepAssembly& step);
+/// With ParallelConfig::expert_skew, gives every rank the load of the rank with the busiest expert.
+/// Scales Dim::slot of tensors with sharded experts, and so their GEMMs, messages and memory;
+/// tokens on their source rank are unchanged. GEMMs get that load over the mean as
+/// Operation::factor.
+void load_experts(TrainingStepAssembly& step);
+/// Attention in hops along the ring of context parallelism (sharding/ring_attention.hpp).
+void circulate_keys(TrainingStepAssembly& step);
+/// A second forward pass for backward to read (pipeline/recompute.hpp).
+void recompute_activations(TrainingStepAssembly& step);
+
+/// Lists the trained weights of every block; ZeRO-2 shards gradients, ZeRO-3 also weights.
+void find_trained_weights(TrainingStepAssembly& step);
+/// ZeRO-3, FSDP: frees gathered weights after forward; backward reads a second gathered copy.
+void reshard_after_forward(TrainingStepAssembly& step);
+/// With Fp8Casts::weights_once and weights gathered per microbatch: the first GEMM that reads a
+/// gathered weight casts it.
+void cast_gathered_weights(TrainingStepAssembly& step);
+
+/// A routine for the forward and the backward pass of each block, or for the two halves of
+/// backward.
+void make_routines(TrainingStepAssembly& step);
+/// Splits the model into chunks: as `stages` specifies, else equally, with one layer fewer in the
+/// first and last chunk under short_edges. Embedding and head belong to the first and last chunk.
+/// Makes a role for each stage and adds its forward and backward calls in the order of the
+/// schedule, with sends and receives between stages.
+void order_pipeline(TrainingStepAssembly& step);
+/// ZeRO-3, FSDP: all-gathers every block's weights before forward and before backward.
+void gather_weights(TrainingStepAssembly& step);
+/// Casts all weights that cast_gathered_weights() does not cast to fp8 once per step, before a
+/// block's first microbatch.
+void cast_weights(TrainingStepAssembly& step);
+
+/// Reduces gradients over data-parallel replicas by all-reduce, or reduce-scatter with ZeRO: in
+/// buckets after the last microbatch, or block by block (ZeRO-2, 3) after every microbatch or the
+/// last.
+void exchange_gradients(TrainingStepAssembly& step);
+/// A host reduces all gradients and sends the sum back.
+void average_on_host(TrainingStepAssembly& step);
+/// Replicas train independently, each on the mean of its own loss.
+void scale_for_averaging(TrainingStepAssembly& step);
+/// Reduces the remaining gradients: of tied embeddings, and of norms under sequence parallelism.
+void finish_gradients(TrainingStepAssembly& step);
+/// Updates the weights, on the device or on the host, and all-gathers those updated in shards.
+/// Unless updates go by bucket, each waits for everything launched before it.
+void update_weights(TrainingStepAssembly& step);
+/// Averages the weights of independent replicas at the end of the step.
+void average_weights(TrainingStepAssembly& step);
+/// Every parameter server reduces its share of the gradients, updates its share of the weights and
+/// sends them back.
+void train_on_servers(TrainingStepAssembly& step);
+
+/// Moves tensors and scripts into the program.
+void finish_program(TrainingStepAssembly& step);
+/// Assigns the communication inside the model's routines to the streams that `overlap` allows;
+/// gathers for weight gradients are launched ahead of the GEMMs next to which they travel.
+void assign_streams(TrainingStepAssembly& step);
+/// Gives communication the traffic weight of its group.
+void weigh_traffic(TrainingStepAssembly& step);
+
+namespace step_passes {
+
+using Step = const TrainingStepAssembly&;
+using Exchange = GradientExchange;
+
+inline constexpr auto always = [](Step) { return true; };
+inline constexpr auto has_ring = [](Step step) { return !step.program.mesh.axis("ring").empty(); };
+inline constexpr auto has_skew = [](Step step) {
+  const TransformerConfig* model = step.model.transformer();
+  return model != nullptr && model->experts && step.parallel.expert_skew;
+};
+inline constexpr auto recomputes = [](Step step) {
+  return step.parallel.recompute != Recompute::none;
+};
+inline constexpr auto zero_3 = [](Step step) { return step.parallel.zero == 3; };
+inline constexpr auto reshards = [](Step step) {
+  return step.parallel.zero == 3 && step.parallel.reshard_after_forward;
+};
+inline constexpr auto casts_once = [](Step step) {
+  return step.parallel.precision == Dtype::fp8 && step.parallel.form.fp8_casts.weights_once;
+};
+inline constexpr auto casts_gathered = [](Step step) { return casts_once(step) && zero_3(step); };
+template <Exchange exchange>
+inline constexpr auto exchanges_by = [](Step step) { return step.parallel.exchange == exchange; };
+inline constexpr auto updates_on_ranks = [](Step step) {
+  return step.parallel.exchange != Exchange::parameter_server;
+};
+inline constexpr auto averages = [](Step step) {
+  return step.parallel.exchange == Exchange::parameter_averaging && step.ends_with_average;
+};
+inline constexpr auto weighs = [](Step step) { return !step.parallel.traffic_weights.empty(); };
+
+}  // namespace step_passes
+
+/// What holds of the step that build_model() gives.
+inline constexpr FactSet kFactsOfModel{Fact::one_device, Fact::reads_defined};
+
+/// All passes in order.
+inline constexpr std::array kStrategyPasses = [] {
+  using namespace step_passes;
+  using enum Fact;
+  constexpr FactSet blocks_open{routines_made};  // routines copy the blocks' operations
+  constexpr FactSet ordered{weights_listed, stages_ordered};
+  return std::array{
+      StrategyPass{.name = "shard_tensors",
+                   .run = shard_tensors,
+                   .applies = always,
+                   .needs = {one_device},
+                   .precedes = blocks_open,
+                   .gives = {sharded},
+                   .ends = {one_device}},
+      StrategyPass{.name = "load_experts",
+                   .run = load_experts,
+                   .applies = has_skew,
+                   .needs = {sharded},
+                   .precedes = {weights_listed}},
+      StrategyPass{.name = "circulate_keys",
+                   .run = circulate_keys,
+                   .applies = has_ring,
+                   .needs = {sharded},
+                   .precedes = {weights_listed}},
+      StrategyPass{.name = "recompute_activations",
+                   .run = recompute_activations,
+                   .applies = recomputes,
+                   .needs = {sharded, reads_defined},
+                   .precedes = {weights_listed}},
+      StrategyPass{.name = "find_trained_weights",
+                   .run = find_trained_weights,
+                   .applies = always,
+                   .needs = {sharded},
+                   .precedes = blocks_open,
+                   .gives = {weights_listed}},
+      StrategyPass{.name = "reshard_after_forward",
+                   .run = reshard_after_forward,
+                   .applies = reshards,
+                   .needs = {weights_listed},
+                   .precedes = blocks_open},
+      StrategyPass{.name = "cast_gathered_weights",
+                   .run = cast_gathered_weights,
+                   .applies = casts_gathered,
+                   .needs = {weights_listed},
+                   .precedes = blocks_open},
+      StrategyPass{.name = "make_routines",
+                   .run = make_routines,
+                   .applies = always,
+                   .needs = {sharded, reads_defined, weights_listed},
+                   .precedes = {stages_ordered},
+                   .gives = {routines_made}},
+      StrategyPass{.name = "order_pipeline",
+                   .run = order_pipeline,
+                   .applies = always,
+                   .needs = {routines_made},
+                   .precedes = {gradients_whole},
+                   .gives = {stages_ordered}},
+      StrategyPass{.name = "gather_weights",
+                   .run = gather_weights,
+                   .applies = zero_3,
+                   .needs = ordered,
+                   .precedes = {gradients_whole}},
+      StrategyPass{.name = "cast_weights",
+                   .run = cast_weights,
+                   .applies = casts_once,
+                   .needs = ordered,
+                   .precedes = {gradients_whole}},
+      StrategyPass{.name = "exchange_gradients",
+                   .run = exchange_gradients,
+                   .applies = exchanges_by<Exchange::all_reduce>,
+                   .needs = ordered,
+                   .precedes = {gradients_whole}},
+      StrategyPass{.name = "average_on_host",
+                   .run = average_on_host,
+                   .applies = exchanges_by<Exchange::host_average>,
+                   .needs = ordered,
+                   .precedes = {gradients_whole}},
+      StrategyPass{.name = "scale_for_averaging",
+                   .run = scale_for_averaging,
+                   .applies = exchanges_by<Exchange::parameter_averaging>,
+                   .needs = ordered,
+                   .precedes = {gradients_whole}},
+      StrategyPass{.name = "finish_gradients",
+                   .run = finish_gradients,
+                   .applies = updates_on_ranks,
+                   .needs = ordered,
+                   .precedes = {weights_updated},
+                   .gives = {gradients_whole}},
+      StrategyPass{.name = "update_weights",
+                   .run = update_weights,
+                   .applies = updates_on_ranks,
+                   .needs = {gradients_whole},
+                   .precedes = {complete},
+                   .gives = {weights_updated}},
+      StrategyPass{.name = "average_weights",
+                   .run = average_weights,
+                   .applies = averages,
+                   .needs = {weights_updated},
+                   .precedes = {complete}},
+      StrategyPass{.name = "train_on_servers",
+                   .run = train_on_servers,
+                   .applies = exchanges_by<Exchange::parameter_server>,
+                   .needs = ordered,
+                   .precedes = {weights_updated},
+                   .gives = {weights_updated}},
+      StrategyPass{.name = "finish_program",
+                   .run = finish_program,
+                   .applies = always,
+                   .needs = {weights_updated},
+                   .gives = {complete},
+                   .ends = {reads_defined, sharded, weights_listed, routines_made, stages_ordered,
+                            gradients_whole, weights_updated}},
+      StrategyPass{
+          .name = "assign_streams", .run = assign_streams, .applies = always, .needs = {complete}},
+      StrategyPass{
+          .name = "weigh_traffic", .run = weigh_traffic, .applies = weighs, .needs = {complete}},
+  };
+}();
+
+}  // namespace lockstep
