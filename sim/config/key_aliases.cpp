@@ -30,7 +30,7 @@ constexpr auto kAliases = std::to_array<KeyAlias>({
     {"global_batch_size", "parallel.global_batch", ""},
     {"recompute_granularity", "parallel.recompute", ""},
     {"moe_expert_capacity_factor", "parallel.capacity_factor", ""},
-    {"cp_comm_type", "parallel.cp_kind", "ring, ulysses or 2d"},
+    {"cp_comm_type", "parallel.cp_kind", "ring, ulysses, 2d or all_gather"},
     {"pipeline_model_parallel_layout", "parallel.stages", "layers of each model chunk"},
     {"seq_length", "model.seq", ""},
     {"num_layers", "model.layers", ""},

@@ -1,6 +1,7 @@
 #include "sim/cost/attention_time.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/check.hpp"
 #include "sim/base/math.hpp"
@@ -46,7 +47,11 @@ double mean_keys(const Kernel& kernel) {
   if (kernel.n == kernel.m && kernel.visible.limits(kernel.m)) {
     return visible_pairs(kernel.visible, kernel.m) / queries;
   }
-  return keys <= queries ? keys / 2 : keys - queries / 2;
+  if (kernel.n <= kernel.m) return keys / 2;
+  if (!kernel.zigzag && !kernel.visible.limits(kernel.n)) return keys - queries / 2;
+  const std::int64_t parts = std::llround(keys / queries);
+  return most_pairs(kernel.visible, kernel.n, parts, kernel.zigzag) * static_cast<double>(parts) /
+         keys;
 }
 
 /// Keys that the query with most of them attends to.

@@ -23,6 +23,7 @@ struct Kernel {
   std::int64_t batches = 1;
   bool causal = false;
   VisibleKeys visible{};  // attention
+  bool zigzag = false;    // attention of fewer queries than keys: a zigzag part, else the last ones
   bool backward = false;
   bool bias = false;         // matmul: adds a bias to its result
   bool over_tokens = false;  // matmul: k consists of tokens only, as in weight gradients

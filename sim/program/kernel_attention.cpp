@@ -1,5 +1,6 @@
 #include "sim/program/kernel_attention.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/program/kernel_traffic.hpp"
@@ -71,26 +72,26 @@ void mask(Kernel& kernel, const Operation& operation, AttentionShape& shape) {
   if (!operation.causal) return;
   const bool diagonal = operation.ring_offset == 0;
   kernel.causal = diagonal;
+  kernel.zigzag = diagonal && shape.zigzag;
   kernel.visible = operation.visible;
   if (!diagonal && shape.zigzag) shape.keys /= 2;
 }
 
-/// The share of queries * keys that is computed under the mask of a diagonal part. Where there are
-/// more keys than queries, the queries are the last of them.
-double computed_share(const Kernel& kernel, const AttentionShape& shape) {
-  if (!kernel.causal) return 1;
-  if (shape.zigzag || shape.keys <= shape.queries) return 0.5;
-  return (shape.keys - shape.queries / 2) / shape.keys;
+/// Equal parts of the sequence of which the queries are one.
+std::int64_t parts_of(const AttentionShape& shape) {
+  return std::max<std::int64_t>(1, std::llround(shape.keys / shape.queries));
 }
 
-/// Pairs of a query and a key that it sees, of all heads. A window needs the sequence whole on a
-/// rank: layout_problems() refuses rings with one.
+/// Pairs of a query and a key that it sees, of all heads. A window needs the keys of the sequence
+/// whole on a rank: layout_problems() refuses rings with one.
 double pairs_of(const Kernel& kernel, const AttentionShape& shape) {
-  const std::int64_t tokens = whole(shape.queries);
-  if (kernel.causal && shape.keys == shape.queries && kernel.visible.limits(tokens)) {
-    return shape.batches * visible_pairs(kernel.visible, tokens);
-  }
-  return shape.batches * shape.queries * shape.keys * computed_share(kernel, shape);
+  if (!kernel.causal) return shape.batches * shape.queries * shape.keys;
+  const std::int64_t parts = parts_of(shape);
+  if (parts > 1)
+    return shape.batches * most_pairs(kernel.visible, whole(shape.keys), parts, shape.zigzag);
+  if (kernel.visible.limits(whole(shape.keys)))
+    return shape.batches * visible_pairs(kernel.visible, whole(shape.keys));
+  return shape.batches * shape.queries * shape.keys * 0.5;
 }
 
 void set_shape(Kernel& kernel, const AttentionShape& shape, double flops) {
@@ -107,6 +108,12 @@ double mean_over_busiest(const Program& program, const Operation& operation) {
   const bool fused = row_of(operation.kind).work == WorkRule::attention;
   if (!fused || !operation.causal) return 1;
   const AttentionShape shape = fused_shape(program, operation);
+  const std::int64_t parts = parts_of(shape);
+  if (parts > 1 && operation.visible.limits(whole(shape.keys))) {
+    const std::int64_t keys = whole(shape.keys);
+    return visible_pairs(operation.visible, keys) / static_cast<double>(parts) /
+           most_pairs(operation.visible, keys, parts, shape.zigzag);
+  }
   if (shape.zigzag) return 1;
   if (operation.ring_offset > 0) {
     const double members = program.mesh.size(program.mesh.axis("ring"));

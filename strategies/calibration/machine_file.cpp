@@ -5,7 +5,7 @@
 #include <limits>
 #include <string_view>
 
-#include "sim/config/reader.hpp"
+#include "strategies/calibration/fields.hpp"
 #include "topologies/devices/kernel_values.hpp"
 
 namespace lockstep {
@@ -21,6 +21,7 @@ constexpr std::string_view kLibrary = "library";  // the last
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr double kHuge = 1e30;
+constexpr std::size_t kLineWidth = 400;  // a measurement on one line
 constexpr std::array kDtypeList{Dtype::fp64, Dtype::fp32, Dtype::bf16,
                                 Dtype::fp16, Dtype::fp8,  Dtype::int32};
 constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType::bf16,
@@ -40,102 +41,94 @@ constexpr std::array kNumberTypes{NumberType::fp64, NumberType::fp32, NumberType
   return out;
 }
 
-[[nodiscard]] OperationKind operation_of(std::string_view name) {
-  const auto names = operation_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  return static_cast<OperationKind>(found == names.end() ? 0 : found - names.begin());
+/// An enumerator as the index of its name.
+template <class Enum>
+void name(Fields& io, const Key& key, std::string_view noun,
+          const std::vector<std::string_view>& names, Enum& value) {
+  auto index = static_cast<std::size_t>(value);
+  io.name(key, noun, names, index);
+  value = static_cast<Enum>(index);
 }
 
-[[nodiscard]] Dtype read_dtype(ObjectReader& in) {
+void precision(Fields& io, Dtype& value) {
   std::vector<std::string_view> names;
   for (const Dtype dtype : kDtypeList) names.push_back(to_string(dtype));
-  const std::string name = in.one_of("precision", "precision", names);
-  const auto found = std::find(names.begin(), names.end(), name);
-  return kDtypeList[static_cast<std::size_t>(found - names.begin()) % kDtypeList.size()];
+  auto index = static_cast<std::size_t>(std::find(kDtypeList.begin(), kDtypeList.end(), value) -
+                                        kDtypeList.begin());
+  io.name("precision", "precision", names, index);
+  value = kDtypeList[index];
 }
 
-[[nodiscard]] Kernel read_kernel(ObjectReader& in) {
-  Kernel out;
-  out.kind = operation_of(in.one_of("operation", "operation", operation_names()));
-  out.of = class_of(out.kind);
-  out.math = read_dtype(in);
-  out.flops = in.number("flops", 0, kHuge);
-  out.moved_bytes = in.number("moved_bytes", 0, kHuge);
-  out.m = in.integer("m", 0, kMost);
-  out.n = in.integer("n", 0, kMost);
-  out.k = in.integer("k", 0, kMost);
-  out.batches = in.integer("batches", 1, kMost);
-  out.causal = in.boolean("causal", false);
-  out.backward = in.boolean("backward", false);
-  out.bias = in.boolean("bias", false);
-  return out;
+void kernel_fields(Fields& io, Kernel& of) {
+  name(io, "operation", "operation", operation_names(), of.kind);
+  of.of = class_of(of.kind);
+  precision(io, of.math);
+  io.number("flops", 0, kHuge, of.flops, true);
+  io.number("moved_bytes", 0, kHuge, of.moved_bytes, true);
+  io.integer("m", 0, kMost, of.m);
+  io.integer("n", 0, kMost, of.n);
+  io.integer("k", 0, kMost, of.k);
+  io.integer("batches", 1, kMost, of.batches);
+  io.flag("causal", of.causal, false);
+  io.flag("backward", of.backward, false);
+  io.flag("bias", of.bias, false);
 }
 
-[[nodiscard]] MachineMeasurement read_measurement(ObjectReader& in) {
-  MachineMeasurement out;
-  const auto kind = in.kind("kind", "kind of measurement", kind_names());
-  out.kind = parse_box_measurement(kind.value_or("")).value_or(Kind::kernel);
-  out.what = in.string("what", "");
-  out.seconds = in.duration("time").seconds();
-  out.shared =
-      in.boolean({"shared", "Logical ranks that share a GPU: memory and launches, no links"});
-  if (out.kind == Kind::kernel) {
-    out.kernel = in.object("kernel", read_kernel);
-    out.kernels = static_cast<int>(in.integer("kernels", 1, 1000));
+void measurement_fields(Fields& io, MachineMeasurement& of) {
+  if (ObjectReader* in = io.reader()) {
+    const auto kind = in->kind("kind", "kind of measurement", kind_names());
+    of.kind = parse_box_measurement(kind.value_or("")).value_or(Kind::kernel);
+    of.what = in->string("what", "");
+  } else {
+    io.set("kind", json_of(to_string(of.kind)));
+    io.text("what", of.what);
   }
-  if (const auto size = in.optional_bytes("size")) out.bytes = size->count();
-  out.from = static_cast<int>(in.integer("from", 0, 1 << 20, 0));
-  out.to = static_cast<int>(in.integer("to", 0, 1 << 20, 0));
-  out.ratio = in.number("ratio", 0, kHuge, 0);
-  return out;
+  io.seconds("time", of.seconds);
+  io.flag({"shared", "Logical ranks that share a GPU: memory and launches, no links"}, of.shared);
+  if (of.kind == Kind::kernel) {
+    io.integer("kernels", 1, 1000, of.kernels);
+    io.object("kernel", of.kernel, kernel_fields);
+  }
+  io.bytes("size", of.bytes, 0);
+  io.integer("from", 0, 1 << 20, of.from, 0);
+  io.integer("to", 0, 1 << 20, of.to, 0);
+  io.number("ratio", 0, kHuge, of.ratio, 0.0);
 }
 
-[[nodiscard]] KindFigures read_figures(ObjectReader& in) {
-  KindFigures out;
-  out.kernels = in.number({"kernels", "Launched"}, 0, 1e6);
-  out.traffic = in.number(
-      {"traffic", "Memory traffic as a ratio to reading and writing each operand once"}, 0, kHuge);
-  return out;
+void figures_fields(Fields& io, KindFigures& of) {
+  io.number({"kernels", "Launched"}, 0, 1e6, of.kernels);
+  io.number({"traffic", "Memory traffic as a ratio to reading and writing each operand once"}, 0,
+            kHuge, of.traffic);
 }
 
-[[nodiscard]] MemoryCurve read_curve(const ValueReader& at) {
-  MemoryCurve out;
-  at.array(
-      [&out](const ValueReader& one) {
-        const auto point = one.object([](ObjectReader& in) {
-          return std::pair{in.positive_bytes("size").count(), in.duration("time").seconds()};
-        });
-        if (!out.points.empty() && point.first <= out.points.back().first) {
-          one.note("sizes stand in ascending order, each once");
-        }
-        out.points.push_back(point);
-      },
-      1);
-  return out;
+using CurvePoint = std::pair<std::int64_t, double>;
+
+void point_fields(Fields& io, CurvePoint& of) {
+  io.positive_bytes("size", of.first);
+  io.seconds("time", of.second);
 }
 
-[[nodiscard]] MachineLinks read_links(ObjectReader& in) {
-  MachineLinks out;
-  out.port =
-      in.optional_rate({"port", "Total bandwidth of all that a GPU sends or receives at once"});
-  out.both_ways = in.number(
-      {"both_ways", "Time of a copy during a copy in the other direction, relative to alone"}, 1,
-      100);
-  in.array("pairs", [&out](const ValueReader& one) {
-    out.pairs.push_back(one.object([](ObjectReader& pair) {
-      MachineLink link;
-      link.from = static_cast<int>(pair.integer("from", 0, 1023));
-      link.to = static_cast<int>(pair.integer("to", 0, 1023));
-      link.latency = pair.duration("latency");
-      link.bandwidth = pair.rate("bandwidth");
-      if (link.latency > 1000_ms) {
-        pair.note("latency", "expected at most 1 s, got " + to_string(link.latency));
-      }
-      if (link.from == link.to) pair.note("a link between two GPUs");
-      return link;
-    }));
-  });
-  return out;
+void check_ascending(const ValueReader& one, const std::vector<CurvePoint>& points) {
+  if (points.size() > 1 && points.back().first <= points[points.size() - 2].first)
+    one.note("sizes stand in ascending order, each once");
+}
+
+void link_fields(Fields& io, MachineLink& of) {
+  io.integer("from", 0, 1023, of.from);
+  io.integer("to", 0, 1023, of.to);
+  io.duration("latency", of.latency);
+  io.rate("bandwidth", of.bandwidth);
+  ObjectReader* in = io.reader();
+  if (in != nullptr && of.latency > 1000_ms)
+    in->note("latency", "expected at most 1 s, got " + to_string(of.latency));
+  if (in != nullptr && of.from == of.to) in->note("a link between two GPUs");
+}
+
+void links_fields(Fields& io, MachineLinks& of) {
+  io.rate({"port", "Total bandwidth of all that a GPU sends or receives at once"}, of.port);
+  io.number({"both_ways", "Time of a copy during a copy in the other direction, relative to alone"},
+            1, 100, of.both_ways);
+  io.array("pairs", of.pairs, link_fields);
 }
 
 /// The values of one precision, or of attention, without sources.
@@ -146,63 +139,114 @@ template <class Of>
   read_parameters(in, plain, out);
   return out;
 }
+template <class Of>
+[[nodiscard]] JsonValue plain_json(const Of& of) {
+  return {{}, parameters_json(of, {microseconds_text, number_text})};
+}
 
-[[nodiscard]] MachineFit read_fit(ObjectReader& in) {
-  MachineFit out;
-  out.serial =
-      in.one_of({"sharing", "Streams in sequence (a host), or concurrent on the memory bandwidth"},
-                "way to share a device", {"serial", "bandwidth"}) == "serial";
-  out.model.multiprocessors = in.integer("multiprocessors", 1, 1 << 20);
-  out.model.memory_bandwidth = in.rate("memory_bandwidth");
-  out.model.launch = in.duration("launch");
-  out.model.host_time = in.duration({"host_time", "Host time per kernel launched"});
-  out.empty_copy = in.duration("empty_copy");
-  out.model.slowdown_while_communicating = in.number("slowdown_while_communicating", 1, 100);
-  out.model.memory_efficiency.fill(1);
-  out.model.kinds.fill({1, 1});
-  out.model.bias = in.object("bias", read_figures);
-  out.model.convolution_efficiency = in.number(
-      {"convolution_efficiency", "Dimensions of the GEMM equivalent to a convolution"}, 0.0001, 1);
-  in.object("peaks", [&out](ObjectReader& peaks) {
-    for (const Dtype dtype : kDtypeList) {
-      out.model.peaks[static_cast<std::size_t>(dtype)] = peaks.optional_flop_rate(to_string(dtype));
+void peaks_fields(Fields& io, DeviceModel& of) {
+  for (const Dtype dtype : kDtypeList)
+    io.flop_rate(to_string(dtype), of.peaks[static_cast<std::size_t>(dtype)]);
+}
+
+void products_fields(Fields& io, DeviceModel& of) {
+  for (const Dtype dtype : kDtypeList) {
+    std::optional<GemmParameters>& gemms = of.gemms[static_cast<std::size_t>(dtype)];
+    if (ObjectReader* in = io.reader()) {
+      gemms = in->optional_object(to_string(dtype), read_plain<GemmParameters>);
+    } else if (gemms) {
+      io.set(to_string(dtype), plain_json(*gemms));
     }
-    return true;
-  });
-  in.object("products", [&out](ObjectReader& gemms) {
-    for (const Dtype dtype : kDtypeList) {
-      out.model.gemms[static_cast<std::size_t>(dtype)] =
-          gemms.optional_object(to_string(dtype), read_plain<GemmParameters>);
-    }
-    return true;
-  });
-  out.model.attention = in.object("attention", read_plain<AttentionFigures>);
-  in.object("operations", [&out](ObjectReader& kinds) {
-    for (std::size_t i = 0; i < kOperationKinds; ++i) {
-      const auto own =
-          kinds.optional_object(to_string(static_cast<OperationKind>(i)), read_figures);
-      if (own) out.model.kinds[i] = *own;
-    }
-    return true;
-  });
-  out.copy = read_curve(in.required("copy"));
-  if (const auto together = in.optional(
-          {"together",
-           "Time to read or write so many bytes once while eight streams copy within as many"}))
-    out.together = read_curve(*together);
-  out.issue = in.duration(
-      {"issue", "Of a graph's commands on different streams, from one start to the next"},
-      Duration{});
-  out.links =
-      in.object({"links", "Links between GPUs; empty if logical ranks shared one"}, read_links);
-  in.object("add", [&out](ObjectReader& types) {
-    for (const NumberType type : kNumberTypes) {
-      const auto own = types.optional(to_string(type));
-      if (own) out.add[static_cast<std::size_t>(type)] = read_curve(*own);
-    }
-    return true;
-  });
-  return out;
+  }
+}
+
+/// Kinds with other figures than one kernel that touches every operand once.
+void operations_fields(Fields& io, DeviceModel& of) {
+  for (std::size_t i = 0; i < kOperationKinds; ++i) {
+    KindFigures& own = of.kinds[i];
+    std::optional<KindFigures> other;
+    if (own.kernels != 1 || own.traffic != 1) other = own;
+    io.object(to_string(static_cast<OperationKind>(i)), other, figures_fields);
+    if (other) own = *other;
+  }
+}
+
+void add_fields(Fields& io, std::array<MemoryCurve, 4>& of) {
+  for (const NumberType type : kNumberTypes)
+    io.optional_array(to_string(type), of[static_cast<std::size_t>(type)].points, point_fields,
+                      check_ascending);
+}
+
+void sharing(Fields& io, bool& serial) {
+  std::size_t index = serial ? 0 : 1;
+  io.name({"sharing", "Streams in sequence (a host), or concurrent on the memory bandwidth"},
+          "way to share a device", {"serial", "bandwidth"}, index);
+  serial = index == 0;
+}
+
+void fit_fields(Fields& io, MachineFit& of) {
+  DeviceModel& model = of.model;
+  sharing(io, of.serial);
+  io.integer("multiprocessors", 1, 1 << 20, model.multiprocessors);
+  io.rate("memory_bandwidth", model.memory_bandwidth);
+  io.duration("launch", model.launch);
+  io.duration({"host_time", "Host time per kernel launched"}, model.host_time);
+  io.duration("empty_copy", of.empty_copy);
+  io.number("slowdown_while_communicating", 1, 100, model.slowdown_while_communicating);
+  io.object("bias", model.bias, figures_fields);
+  io.number({"convolution_efficiency", "Dimensions of the GEMM equivalent to a convolution"},
+            0.0001, 1, model.convolution_efficiency);
+  io.object("peaks", model, peaks_fields);
+  io.object("products", model, products_fields);
+  if (ObjectReader* in = io.reader()) {
+    model.attention = in->object("attention", read_plain<AttentionFigures>);
+  } else {
+    io.set("attention", plain_json(model.attention));
+  }
+  io.object("operations", model, operations_fields);
+  io.array("copy", of.copy.points, point_fields, check_ascending, 1);
+  io.object("add", of.add, add_fields);
+  io.object({"links", "Links between GPUs; empty if logical ranks shared one"}, of.links,
+            links_fields);
+  io.optional_array(
+      {"together",
+       "Time to read or write so many bytes once while eight streams copy within as many"},
+      of.together.points, point_fields, check_ascending);
+  io.duration({"issue", "Of a graph's commands on different streams, from one start to the next"},
+              of.issue, Duration{});
+}
+
+using Fact = std::pair<std::string, std::string>;
+
+void fact_fields(Fields& io, Fact& of) {
+  io.text("name", of.first);
+  io.text("value", of.second);
+}
+
+void residual_fields(Fields& io, MachineResidual& of) {
+  io.text("of", of.of);
+  io.integer("rows", 1, kMost, of.rows);
+  io.number("median", 0, kHuge, of.median);
+  io.number("p90", 0, kHuge, of.p90);
+  io.number("bias", -1, kHuge, of.bias);
+}
+
+/// The format of a measured machine. It reads kinds of operations that are not named as one kernel
+/// that touches every operand once.
+void machine_fields(Fields& io, MeasuredMachine& of) {
+  io.text("name", of.name);
+  constexpr std::array<std::string_view, 2> kBackends{"host", "cuda"};
+  auto backend = static_cast<std::size_t>(of.backend == kBackends[1] ? 1 : 0);
+  io.name(kMachineKey, "backend", {kBackends.begin(), kBackends.end()}, backend);
+  of.backend = kBackends[backend];
+  io.text("device", of.device);
+  io.integer("gpus", 1, 1024, of.gpus);
+  io.text("date", of.date);
+  io.array({"machine", "Driver, clocks, power and versions, as reported by the machine"}, of.facts,
+           fact_fields);
+  io.array("measurements", of.measurements, measurement_fields);
+  io.object("fit", of.fit, fit_fields);
+  io.array("residuals", of.residuals, residual_fields);
 }
 
 /// At least one precision has a peak and GEMMs. Others are computed in the next wider one, the
@@ -254,34 +298,21 @@ bool is_machine(const JsonDocument& document) {
 
 MeasuredMachine read_machine(ObjectReader& in) {
   MeasuredMachine out;
-  out.name = in.string("name");
-  out.backend = in.one_of(kMachineKey, "backend", {"host", "cuda"});
-  out.device = in.string("device");
-  out.gpus = static_cast<int>(in.integer("gpus", 1, 1024));
-  out.date = in.string("date");
-  in.array({"machine", "Driver, clocks, power and versions, as reported by the machine"},
-           [&out](const ValueReader& one) {
-             out.facts.push_back(one.object([](ObjectReader& fact) {
-               return std::pair{fact.string("name"), fact.string("value")};
-             }));
-           });
-  in.array("measurements", [&out](const ValueReader& one) {
-    out.measurements.push_back(one.object(read_measurement));
-  });
-  out.fit = in.object("fit", read_fit);
+  out.fit.model.memory_efficiency.fill(1);
+  out.fit.model.kinds.fill({1, 1});
+  Fields io{in};
+  machine_fields(io, out);
   complete(in, out.fit.model);
-  in.array("residuals", [&out](const ValueReader& one) {
-    out.residuals.push_back(one.object([](ObjectReader& row) {
-      MachineResidual of;
-      of.of = row.string("of");
-      of.rows = row.integer("rows", 1, kMost);
-      of.median = row.number("median", 0, kHuge);
-      of.p90 = row.number("p90", 0, kHuge);
-      of.bias = row.number("bias", -1, kHuge);
-      return of;
-    }));
-  });
   return out;
+}
+
+std::string to_json(const MeasuredMachine& machine) {
+  JsonObject out;
+  set_member(out, "$schema", json_of("../schema/calibration.schema.json"));
+  Fields io{out};
+  MeasuredMachine copy = machine;
+  machine_fields(io, copy);
+  return json_lines({{}, std::move(out)}, kLineWidth);
 }
 
 MeasuredMachine read_machine(const JsonDocument& document) {

@@ -32,7 +32,7 @@ enum class PipelineOrder : std::uint8_t {
   zb_1p,
   zb_2p
 };
-enum class ContextKind : std::uint8_t { ring, ulysses, both };
+enum class ContextKind : std::uint8_t { ring, ulysses, both, all_gather };
 /// How gradients are reduced over data-parallel ranks.
 enum class GradientExchange : std::uint8_t {
   all_reduce,

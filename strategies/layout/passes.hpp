@@ -65,6 +65,10 @@ void shard_tensors(TrainingStepAssembly& step);
 void load_experts(TrainingStepAssembly& step);
 /// Attention in hops along the ring of context parallelism (sharding/ring_attention.hpp).
 void circulate_keys(TrainingStepAssembly& step);
+/// Attention to keys and values that are all-gathered along the sequence, again for backward, where
+/// their gradients are reduce-scattered (Llama Team, arXiv 2407.21783, section 3.3.2;
+/// Megatron-Core's cp_comm_type all_gather).
+void gather_keys(TrainingStepAssembly& step);
 /// A second forward pass for backward to read (pipeline/recompute.hpp).
 void recompute_activations(TrainingStepAssembly& step);
 
@@ -123,7 +127,13 @@ using Step = const TrainingStepAssembly&;
 using Exchange = GradientExchange;
 
 inline constexpr auto always = [](Step) { return true; };
-inline constexpr auto has_ring = [](Step step) { return !step.program.mesh.axis("ring").empty(); };
+inline constexpr auto circulates = [](Step step) {
+  return !step.program.mesh.axis("ring").empty() &&
+         step.parallel.cp_kind != ContextKind::all_gather;
+};
+inline constexpr auto gathers_keys = [](Step step) {
+  return step.parallel.cp > 1 && step.parallel.cp_kind == ContextKind::all_gather;
+};
 inline constexpr auto has_skew = [](Step step) {
   const TransformerConfig* model = step.model.transformer();
   return model != nullptr && model->experts && step.parallel.expert_skew;
@@ -175,7 +185,12 @@ inline constexpr std::array kStrategyPasses = [] {
                    .precedes = {weights_listed}},
       StrategyPass{.name = "circulate_keys",
                    .run = circulate_keys,
-                   .applies = has_ring,
+                   .applies = circulates,
+                   .needs = {sharded},
+                   .precedes = {weights_listed}},
+      StrategyPass{.name = "gather_keys",
+                   .run = gather_keys,
+                   .applies = gathers_keys,
                    .needs = {sharded},
                    .precedes = {weights_listed}},
       StrategyPass{.name = "recompute_activations",

@@ -25,8 +25,10 @@ const Names<PipelineOrder>& pipeline_names() {
 }
 
 const Names<ContextKind>& context_names() {
-  static const Names<ContextKind> names{
-      {"ring", ContextKind::ring}, {"ulysses", ContextKind::ulysses}, {"2d", ContextKind::both}};
+  static const Names<ContextKind> names{{"ring", ContextKind::ring},
+                                        {"ulysses", ContextKind::ulysses},
+                                        {"2d", ContextKind::both},
+                                        {"all_gather", ContextKind::all_gather}};
   return names;
 }
 

@@ -304,10 +304,12 @@ class LayoutCheck {
            ulysses, kv);
     }
     if (ring > 1 && model.attention == AttentionKind::unfused) {
-      note("cp_kind",
-           "ring attention adds up parts with a running softmax: it needs attention flash");
+      note("cp_kind", "{}: it needs attention flash",
+           parallel_.cp_kind == ContextKind::all_gather
+               ? "context parallelism by all_gather gathers the operands of one attention kernel"
+               : "ring attention adds up parts with a running softmax");
     }
-    check_ring(model, ring);
+    check_windows(model, ring);
     const bool zigzag = ring > 1 && parallel_.zigzag && model.causal;
     if (zigzag && model.sequence % (2 * std::int64_t{parallel_.cp}) != 0) {
       const bool plain = model.sequence % parallel_.cp == 0;
@@ -318,14 +320,14 @@ class LayoutCheck {
     }
   }
 
-  /// As Transformer Engine has it: windows with all-to-alls alone (TransformerEngine,
+  /// As Transformer Engine has it: windows with all-to-alls and all-gathers (TransformerEngine,
   /// dot_product_attention/context_parallel.py, attn_forward_func_with_cp).
-  void check_ring(const TransformerConfig& model, int ring) {
+  void check_windows(const TransformerConfig& model, int ring) {
     const bool windowed = model.window && model.window->size < model.sequence;
-    if (ring > 1 && windowed) {
+    if (ring > 1 && windowed && parallel_.cp_kind != ContextKind::all_gather) {
       note("cp_kind",
            "ring attention has no windows, and window.size = {} is less than seq = {}; "
-           "cp_kind ulysses has them",
+           "cp_kind ulysses and all_gather have them",
            model.window->size, model.sequence);
     }
     if (model.sinks)

@@ -129,20 +129,22 @@ ParallelField stages_field() {
 
 /// May be null without context parallelism.
 ParallelField context_kind_field() {
-  return {"cp_kind",
-          "Context parallelism: ring attention, Ulysses all-to-all, or both (default: ring)",
-          [](const ValueReader& given, Config& out) {
-            if (!given.describes() && given.value()->get_if<std::nullptr_t>() != nullptr) {
-              if (out.cp > 1)
-                given.note(R"(expected "ring", "ulysses" or "2d" where cp is above 1)");
-              return;
-            }
-            const std::string name =
-                given.one_of("kind of context parallelism", keys_of(context_names()));
-            out.cp_kind = named(context_names(), name).value_or(ContextKind::ring);
-            given.allow_null();
-          },
-          [](const Config& of) { return json_of(name_of(context_names(), of.cp_kind)); }};
+  return {
+      "cp_kind",
+      "Context parallelism: ring attention, Ulysses all-to-all, both, or all-gathered keys and "
+      "values (default: ring)",
+      [](const ValueReader& given, Config& out) {
+        if (!given.describes() && given.value()->get_if<std::nullptr_t>() != nullptr) {
+          if (out.cp > 1)
+            given.note(R"(expected "ring", "ulysses", "2d" or "all_gather" where cp is above 1)");
+          return;
+        }
+        const std::string name =
+            given.one_of("kind of context parallelism", keys_of(context_names()));
+        out.cp_kind = named(context_names(), name).value_or(ContextKind::ring);
+        given.allow_null();
+      },
+      [](const Config& of) { return json_of(name_of(context_names(), of.cp_kind)); }};
 }
 
 ParallelField bucket_field() {

@@ -141,6 +141,7 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
 int ulysses_degree(const ParallelConfig& parallel, int gpus_per_node) {
   switch (parallel.cp_kind) {
     case ContextKind::ring:
+    case ContextKind::all_gather:
       return 1;
     case ContextKind::ulysses:
       return parallel.cp;

@@ -124,7 +124,10 @@ void ring_attention(ModelGraph& graph, const Mesh& mesh, bool zigzag) {
     rewrite(block.forward);
     rewrite(block.backward);
   }
-  if (!zigzag) return;
+  if (zigzag) cut_zigzag(graph, atoms);
+}
+
+void cut_zigzag(ModelGraph& graph, const MeshSubAxes& atoms) {
   for (Tensor& tensor : graph.tensors) {
     for (Extent& extent : tensor.extents) {
       if (extent.dim == Dim::sequence) extent.zigzag = !common(extent.shards, atoms).empty();
@@ -132,10 +135,13 @@ void ring_attention(ModelGraph& graph, const Mesh& mesh, bool zigzag) {
   }
 }
 
-void circulate_keys(TrainingStepAssembly& step) {
+bool cuts_zigzag(const TrainingStepAssembly& step) {
   const TransformerConfig* model = step.model.transformer();
-  const bool causal = model != nullptr && model->causal;
-  ring_attention(step.graph, step.program.mesh, step.parallel.zigzag && causal);
+  return step.parallel.zigzag && model != nullptr && model->causal;
+}
+
+void circulate_keys(TrainingStepAssembly& step) {
+  ring_attention(step.graph, step.program.mesh, cuts_zigzag(step));
 }
 
 }  // namespace lockstep

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/program/mesh.hpp"
-#include "strategies/models/model_graph.hpp"
+#include "strategies/layout/training_step_assembly.hpp"
 
 namespace lockstep {
 
@@ -12,5 +12,10 @@ namespace lockstep {
 /// `zigzag`, rank r of n holds the 2n-ths r and 2n-1-r of the sequence (Brandon et al., arXiv
 /// 2311.09431), which balances causal attention.
 void ring_attention(ModelGraph& graph, const Mesh& mesh, bool zigzag);
+
+/// Cuts every sequence that is cut along `atoms` in zigzag.
+void cut_zigzag(ModelGraph& graph, const MeshSubAxes& atoms);
+/// Whether the layout does so: for causal attention, unless its `zigzag` is false.
+[[nodiscard]] bool cuts_zigzag(const TrainingStepAssembly& step);
 
 }  // namespace lockstep

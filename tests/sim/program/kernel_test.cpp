@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <initializer_list>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -287,6 +289,43 @@ TEST_CASE("parts of ring attention on the busiest rank") {
     operation.causal = true;
     // 64 queries: 192 keys before them and, in the mean, 32 of their own.
     CHECK(bed.kernel().flops == doctest::Approx(4.0 * 16 * 64 * 224 * 16));
+  }
+  SUBCASE("all keys gathered, a zigzag cut: every rank sees half of them") {
+    AttentionBed bed{{kCp}, true, 256};
+    Operation& operation = bed.operation(OperationKind::attention, {bed.q, bed.k, bed.v}, {bed.o});
+    operation.causal = true;
+    CHECK(bed.kernel().flops == 4.0 * 16 * 64 * 128 * 16);
+    CHECK(bed.kernel().zigzag);
+    CHECK(bed.kernel().n == 256);
+  }
+}
+
+TEST_CASE("attention through a window to gathered keys: the pairs of the busiest rank, counted") {
+  for (const std::int64_t window : {1, 20, 64, 100, 255}) {
+    for (const bool chunked : {false, true}) {
+      for (const bool zigzag : {false, true}) {
+        CAPTURE(window);
+        CAPTURE(chunked);
+        CAPTURE(zigzag);
+        AttentionBed bed{{kCp}, zigzag, 256};
+        Operation& operation =
+            bed.operation(OperationKind::attention, {bed.q, bed.k, bed.v}, {bed.o});
+        operation.causal = true;
+        operation.visible = {.window = window, .chunked = chunked};
+        // Rank r of 4 has quarter r, or eighths r and 7 - r.
+        std::vector<double> pairs(4);
+        for (std::int64_t query = 0; query < 256; ++query) {
+          const std::int64_t eighth = query / 32;
+          const std::int64_t rank = zigzag ? std::min(eighth, 7 - eighth) : query / 64;
+          for (std::int64_t key = 0; key < 256; ++key)
+            pairs[static_cast<std::size_t>(rank)] += operation.visible.sees(query, key) ? 1 : 0;
+        }
+        const double most = *std::max_element(pairs.begin(), pairs.end());
+        const double all = std::accumulate(pairs.begin(), pairs.end(), 0.0);
+        CHECK(bed.kernel().flops == 4.0 * 16 * 16 * most);
+        CHECK(bed.mean_over_busiest() == doctest::Approx(all / 4 / most));
+      }
+    }
   }
 }
 

@@ -55,6 +55,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "pipeline-naive",
                                        "pipeline-zb",
                                        "sequence-2d",
+                                       "sequence-all-gather",
                                        "sequence-ring",
                                        "sequence-ulysses",
                                        "zero-7b5-0",

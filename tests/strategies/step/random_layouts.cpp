@@ -139,6 +139,7 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
   Draw draw{seed};
   Draw more{seed + 1'000'000};
   Draw folding{seed + 2'000'000};
+  Draw gathering{seed + 3'000'000};
   std::vector<RandomLayout> out;
   while (out.size() < static_cast<std::size_t>(count)) {
     TransformerConfig model = shape(draw);
@@ -149,6 +150,7 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
     }
     draw_traffic(with, more);
     if (model.experts) with.etp = folding.of({0, 0, 1, 2});
+    if (with.cp > 1 && gathering.one_in(4)) with.cp_kind = ContextKind::all_gather;
     RandomLayout layout{transformer(model), with};
     if (layout.parallel.ranks() > 32) continue;
     if (!layout_problems(layout.model, layout.parallel, layout.parallel.ranks(), 8).empty())

@@ -51,6 +51,16 @@ TEST_CASE(
   CHECK(shown.traffic("cp").bytes.count() == hops * kL * keys_and_values);
 }
 
+TEST_CASE("sequence-all-gather: every rank gathers keys and values, a quarter of the queries") {
+  const Shown shown("sequence-all-gather");
+  // Llama 3 8B: 8 heads of keys for 32 of queries. All tokens of a group of 4 nodes.
+  const std::int64_t keys = part(131072, 1) / 4;
+  CHECK(shown.sent("cp", "forward") == Sent{2 * kL, 2 * kL * keys});
+  // Once more for the recomputation, and for backward, where their gradients are reduce-scattered.
+  CHECK(shown.traffic("cp").operations == (2 + 2 + 2 + 2) * kL);
+  CHECK(shown.traffic("cp").bytes.count() == 8 * kL * keys);
+}
+
 TEST_CASE("sequence-2d: all-to-alls among the eight of a node, a ring over the nodes") {
   const Shown shown("sequence-2d");
   const std::int64_t each = part(131072, 32);

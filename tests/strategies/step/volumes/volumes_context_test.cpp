@@ -67,6 +67,29 @@ TEST_CASE("ulysses over more ranks than heads of keys: these are replicated by a
   CHECK(step.traffic("cp", Collective::all_to_all, "layer.backward") == exchanged);
 }
 
+TEST_CASE("context parallelism by all-gather: keys and values twice, their gradients once") {
+  // Llama Team, arXiv 2407.21783, section 3.3.2: every rank gathers the keys and values of the
+  // sequence, 2sb g/h of the stream each, again in backward, and reduce-scatters their gradients.
+  for (const int n : {2, 4}) {
+    for (const std::int64_t kv_heads : {8, 2}) {
+      CAPTURE(n);
+      CAPTURE(kv_heads);
+      TransformerConfig grouped = shape();
+      grouped.kv_heads = kv_heads;
+      ParallelConfig with = layout();
+      with.cp = n;
+      with.cp_kind = ContextKind::all_gather;
+      const TrainingStepUnderTest step{transformer(grouped), with};
+      const std::int64_t times = kLayers * kM;
+      const Traffic keys_and_values{2 * times, 2 * times * kStream * kv_heads / 8};
+      CHECK(step.traffic("cp", Collective::all_gather, "layer.forward") == keys_and_values);
+      CHECK(step.traffic("cp", Collective::all_gather, "layer.backward") == keys_and_values);
+      CHECK(step.traffic("cp", Collective::reduce_scatter, "layer.backward") == keys_and_values);
+      CHECK(step.traffic("cp").count == 3 * keys_and_values.count);
+    }
+  }
+}
+
 TEST_CASE("ring attention: n - 1 hops of keys and values forward, backward gradients come home") {
   // Liu et al., arXiv 2310.01889: one hop passes 2 * 2(s/n)b g d bytes. Backward keys and values go
   // round again, and their gradients with them: n - 1 hops and one home.

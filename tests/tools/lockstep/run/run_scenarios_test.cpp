@@ -154,7 +154,7 @@ TEST_CASE("Llama 3 405B on 16,384 GPUs comes near what was measured") {
 TEST_CASE("every scenario runs, and its shares are of the step") {
   for (const std::string name :
        {"attention-two-gpus", "data-parallel-from-scratch", "gpt-moe", "llama3-70b-dgx-h100",
-        "llama7b-256", "sequence-2d", "sequence-ring", "sequence-ulysses"}) {
+        "llama7b-256", "sequence-2d", "sequence-all-gather", "sequence-ring", "sequence-ulysses"}) {
     CAPTURE(name);
     const Json result = run(name);
     CHECK(result["mfu_fraction"].get<double>() > 0);

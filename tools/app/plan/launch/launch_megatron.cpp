@@ -106,6 +106,9 @@ class MegatronSettings {
         text("--cp-comm-type", "model.cp_comm_type", "a2a+p2p");
         two_levels();
         break;
+      case ContextKind::all_gather:
+        text("--cp-comm-type", "model.cp_comm_type", "all_gather");
+        break;
     }
   }
 

@@ -127,7 +127,9 @@ class Torchtitan {
   /// PyTorch's context_parallel: its "alltoall" sends keys and values around a ring.
   void context() {
     if (of_.cp_kind == ContextKind::ring) return text("context_parallel_rotate_method", "alltoall");
-    leave_out(fmt::format("cp by {}: torchtitan rotates keys and values",
+    if (of_.cp_kind == ContextKind::all_gather)
+      return text("context_parallel_rotate_method", "allgather");
+    leave_out(fmt::format("cp by {}: torchtitan rotates or gathers keys and values",
                           name_of(context_names(), of_.cp_kind)));
   }
 
