@@ -111,7 +111,7 @@ double mean_over_busiest(const Program& program, const Operation& operation) {
   const std::int64_t parts = parts_of(shape);
   if (parts > 1 && operation.visible.limits(whole(shape.keys))) {
     const std::int64_t keys = whole(shape.keys);
-    return visible_pairs(operation.visible, keys) / static_cast<double>(parts) /
+    return windowed_pairs(operation.visible, keys) / static_cast<double>(parts) /
            most_pairs(operation.visible, keys, parts, shape.zigzag);
   }
   if (shape.zigzag) return 1;

@@ -131,7 +131,7 @@ class Degrees {
       for (const int ep : part_sizes(layout_.ep, layout_.tp / layout_.etp * of, ranks))
         out.emplace_back(etp, ep);
       // All of them where there are too few for a part.
-      if (layout_.ep > 1 && ranks > 1) out.emplace_back(etp, ranks);
+      if (layout_.ep > 1 && ranks > 1 && ranks <= layout_.ep) out.emplace_back(etp, ranks);
     }
     return out;
   }
