@@ -30,7 +30,11 @@ enum class PipelineOrder : std::uint8_t {
   zb_h1,
   zb_h2,
   zb_1p,
-  zb_2p
+  zb_2p,
+  zb_v,
+  v_half,
+  v_min,
+  dualpipe_v
 };
 enum class ContextKind : std::uint8_t { ring, ulysses, both, all_gather };
 /// How gradients are reduced over data-parallel ranks.
@@ -74,6 +78,8 @@ struct ParallelConfig {
   int dp = 1, tp = 1, pp = 1, cp = 1, ep = 1;
   int etp = 0;  // tensor-parallel degree of experts; 0: tp
   int vpp = 1;  // chunks per stage
+  /// Interleaved: microbatches that pass a chunk one after the other, before the next chunk; 0: pp.
+  int microbatch_group = 0;
   /// The axes in rank order, the fastest-varying first.
   std::vector<std::string> order{"tp", "cp", "dp", "pp"};
   std::int64_t micro_batch = 1;   // sequences

@@ -20,7 +20,11 @@ const Names<PipelineOrder>& pipeline_names() {
                                           {"zb-h1", PipelineOrder::zb_h1},
                                           {"zb-h2", PipelineOrder::zb_h2},
                                           {"zb-1p", PipelineOrder::zb_1p},
-                                          {"zb-2p", PipelineOrder::zb_2p}};
+                                          {"zb-2p", PipelineOrder::zb_2p},
+                                          {"zb-v", PipelineOrder::zb_v},
+                                          {"v-half", PipelineOrder::v_half},
+                                          {"v-min", PipelineOrder::v_min},
+                                          {"dualpipe-v", PipelineOrder::dualpipe_v}};
   return names;
 }
 

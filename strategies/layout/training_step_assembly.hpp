@@ -59,7 +59,7 @@ struct TrainingStepAssembly {
   std::vector<std::vector<TrainedWeight>> weights{};  // per block
   std::map<TensorId, TensorId> backward_weights{};  // ZeRO-3: the copy that backward reads instead
   std::vector<StageScript> stages{};
-  /// Range of positions [first, second) of each chunk; chunk c runs on stage c % pp.
+  /// Range of positions [first, second) of each chunk; stage_of() has their stages.
   std::vector<std::pair<int, int>> chunks{};
 
   /// Backward in two halves: input gradients and weight gradients (zero-bubble schedules).

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <compare>
 #include <map>
 
 #include "sim/base/check.hpp"
@@ -75,13 +76,11 @@ class Pipeline {
 
  private:
   [[nodiscard]] std::vector<PipelineStep> steps_of(int stage) const {
-    const auto microbatches = static_cast<int>(step_.parallel.microbatches());
     if (step_.parallel.pp > 1) {
-      return pipeline_order(step_.parallel.schedule, step_.parallel.pp, stage, step_.parallel.vpp,
-                            microbatches);
+      return pipeline_order(pipeline_shape(step_.parallel), stage);
     }
     std::vector<PipelineStep> out;
-    for (int m = 0; m < microbatches; ++m) {
+    for (int m = 0; m < static_cast<int>(step_.parallel.microbatches()); ++m) {
       out.push_back({PipelineStep::Work::forward, m, 0});
       out.push_back({PipelineStep::Work::backward, m, 0});
     }
@@ -89,20 +88,20 @@ class Pipeline {
   }
 
   void add(int stage, const PipelineStep& next) {
-    const int chunk = next.chunk * step_.parallel.pp + stage;
+    const int chunk = model_chunk(step_.parallel.schedule, step_.parallel.pp, stage, next.chunk);
     const auto [first, last] = step_.chunks[static_cast<std::size_t>(chunk)];
     switch (next.work) {
       case PipelineStep::Work::forward:
-        forward(first, last, next.microbatch);
+        forward(chunk, next.microbatch);
         return;
       case PipelineStep::Work::backward:
-        backward(first, last, next.microbatch);
+        backward(chunk, next.microbatch);
         if (step_.splits_backward()) {
           weight_gradients(first, last, next.microbatch);
         }
         return;
       case PipelineStep::Work::input_gradient:
-        backward(first, last, next.microbatch);
+        backward(chunk, next.microbatch);
         return;
       case PipelineStep::Work::weight_gradient:
         weight_gradients(first, last, next.microbatch);
@@ -110,20 +109,41 @@ class Pipeline {
     }
   }
 
-  void forward(int first, int last, int microbatch) {
-    if (first > 0) out_->push_back(transfer(first, microbatch, true, false));
+  void forward(int chunk, int microbatch) {
+    const auto [first, last] = step_.chunks[static_cast<std::size_t>(chunk)];
+    receive(first, microbatch, true, -way(chunk - 1));
     for (int position = first; position < last; ++position) {
       out_->push_back({CallWork::forward, {routines(position).forward, position, microbatch}});
     }
-    if (last < positions()) out_->push_back(transfer(last, microbatch, true, true));
+    send(last, microbatch, true, way(chunk));
   }
 
-  void backward(int first, int last, int microbatch) {
-    if (last < positions()) out_->push_back(transfer(last, microbatch, false, false));
+  void backward(int chunk, int microbatch) {
+    const auto [first, last] = step_.chunks[static_cast<std::size_t>(chunk)];
+    receive(last, microbatch, false, way(chunk));
     for (int position = last; position-- > first;) {
       out_->push_back({CallWork::backward, {routines(position).backward, position, microbatch}});
     }
-    if (first > 0) out_->push_back(transfer(first, microbatch, false, true));
+    send(first, microbatch, false, -way(chunk - 1));
+  }
+
+  /// From the stage of a chunk to that of the next: stages ahead, 0 if that is the same one or if
+  /// there is no such chunk.
+  [[nodiscard]] int way(int chunk) const {
+    const int stages = step_.parallel.pp;
+    if (chunk < 0 || chunk + 1 == static_cast<int>(step_.chunks.size())) return 0;
+    if (!is_v(step_.parallel.schedule)) return 1;
+    if (chunk + 1 == stages) return 0;
+    return chunk < stages ? 1 : -1;
+  }
+
+  /// The residual stream that enters `position`, or its gradient; `way`: the stage of the other
+  /// end, relative to this one.
+  void receive(int position, int microbatch, bool forward, int way) {
+    if (way != 0) out_->push_back(transfer(position, microbatch, {forward, false, way}));
+  }
+  void send(int position, int microbatch, bool forward, int way) {
+    if (way != 0) out_->push_back(transfer(position, microbatch, {forward, true, way}));
   }
 
   void weight_gradients(int first, int last, int microbatch) {
@@ -133,32 +153,38 @@ class Pipeline {
     }
   }
 
-  [[nodiscard]] int positions() const { return static_cast<int>(step_.graph.chain.size()); }
   [[nodiscard]] const TrainingStepAssembly::BlockRoutines& routines(int position) const {
     return step_
         .routines[static_cast<std::size_t>(step_.graph.chain[static_cast<std::size_t>(position)])];
   }
 
-  /// The residual stream that enters `position`, or its gradient, sent or received.
-  [[nodiscard]] ScriptCall transfer(int position, int microbatch, bool forward, bool send) {
+  struct Message {
+    bool forward = true;
+    bool send = true;
+    int way = 1;
+
+    friend auto operator<=>(const Message&, const Message&) = default;
+  };
+
+  [[nodiscard]] ScriptCall transfer(int position, int microbatch, const Message& message) {
     const Block& block = step_.block(position);
-    const TensorId tensor = forward ? *block.input : *block.input_gradient;
-    const auto key = std::tuple{tensor, forward, send};
+    const TensorId tensor = message.forward ? *block.input : *block.input_gradient;
+    const auto key = std::pair{tensor, message};
     auto found = transfers_.find(key);
-    if (found == transfers_.end()) {
-      found = transfers_.emplace(key, make_transfer(tensor, forward, send)).first;
-    }
+    if (found == transfers_.end())
+      found = transfers_.emplace(key, make_transfer(tensor, message)).first;
     return {CallWork::other, {found->second, position, microbatch}};
   }
 
-  [[nodiscard]] RoutineId make_transfer(TensorId tensor, bool forward, bool send) {
+  [[nodiscard]] RoutineId make_transfer(TensorId tensor, const Message& message) {
+    const auto& [forward, send, way] = message;
     Operation operation;
     operation.kind = send ? OperationKind::send : OperationKind::receive;
     operation.name = std::string{send ? "send." : "receive."} + (forward ? "forward" : "backward");
     operation.purpose = Purpose::communication;
     Communication how;
     how.over = step_.program.mesh.axis("pp");
-    how.offset = send == forward ? 1 : -1;
+    how.offset = way;
     how.group = "pp";
     operation.communication = how;
     const bool overlaps = step_.parallel.overlaps(Overlap::pp);
@@ -219,7 +245,7 @@ class Pipeline {
 
   TrainingStepAssembly& step_;
   std::vector<ScriptCall>* out_ = nullptr;
-  std::map<std::tuple<TensorId, bool, bool>, RoutineId> transfers_;
+  std::map<std::pair<TensorId, Message>, RoutineId> transfers_;
   std::map<TensorId, TensorId> parts_;
 };
 
@@ -228,7 +254,7 @@ class Pipeline {
 int TrainingStepAssembly::stage_of(int position) const {
   for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
     if (position >= chunks[chunk].first && position < chunks[chunk].second) {
-      return static_cast<int>(chunk) % parallel.pp;
+      return stage_of_chunk(parallel.schedule, parallel.pp, static_cast<int>(chunk));
     }
   }
   LOCKSTEP_CHECK(!"every position has a stage");

@@ -8,11 +8,12 @@ namespace {
 using Work = PipelineStep::Work;
 
 /// All forward chunks of a stage in their order; equal on every stage.
-std::vector<PipelineStep> forward_chunks(int stages, int chunks, int microbatches) {
+std::vector<PipelineStep> forward_chunks(int chunks, int microbatches, int group) {
   std::vector<PipelineStep> steps;
-  for (int first = 0; first < microbatches; first += stages) {
+  for (int first = 0; first < microbatches; first += group) {
+    const int end = std::min(first + group, microbatches);
     for (int chunk = 0; chunk < chunks; ++chunk) {
-      for (int microbatch = first; microbatch < first + stages; ++microbatch) {
+      for (int microbatch = first; microbatch < end; ++microbatch) {
         steps.push_back({Work::forward, microbatch, chunk});
       }
     }
@@ -26,11 +27,12 @@ PipelineStep mirrored(PipelineStep step, int chunks) {
 
 }  // namespace
 
-std::vector<PipelineStep> interleaved_order(int stages, int stage, int chunks, int microbatches) {
-  const std::vector<PipelineStep> forward = forward_chunks(stages, chunks, microbatches);
+std::vector<PipelineStep> interleaved_order(int stages, int stage, int chunks, int microbatches,
+                                            int group) {
+  const std::vector<PipelineStep> forward = forward_chunks(chunks, microbatches, group);
   const std::size_t total = forward.size();
   const std::size_t warm_up =
-      std::min(total, static_cast<std::size_t>(2 * (stages - 1 - stage) + (chunks - 1) * stages));
+      std::min(total, static_cast<std::size_t>(2 * (stages - 1 - stage) + (chunks - 1) * group));
   std::vector<PipelineStep> steps(forward.begin(),
                                   forward.begin() + static_cast<std::ptrdiff_t>(warm_up));
   for (std::size_t k = 0; k < total; ++k) {

@@ -7,6 +7,7 @@
 
 #include "sim/base/check.hpp"
 #include "strategies/pipeline/pipeline_interleaved.hpp"
+#include "strategies/pipeline/pipeline_v.hpp"
 #include "strategies/pipeline/pipeline_zero_bubble.hpp"
 
 namespace lockstep {
@@ -34,12 +35,61 @@ std::vector<PipelineStep> in_turn(int microbatches, int warm_up) {
   return steps;
 }
 
+/// Groups of microbatches of an interleaved schedule, as Megatron-Core takes them (schedules.py,
+/// forward_backward_pipelining_with_interleaving).
+std::optional<std::string> group_problem(const PipelineShape& of) {
+  const int group = of.group > 0 ? of.group : of.stages;
+  if (of.microbatches < of.stages) {
+    return fmt::format("interleaved needs at least as many microbatches as stages, {}, not {}",
+                       of.stages, of.microbatches);
+  }
+  if (group < of.stages || group > of.microbatches) {
+    return fmt::format(
+        "microbatch_group = {} is not between pp = {} and the number of microbatches, {}", group,
+        of.stages, of.microbatches);
+  }
+  const int rest = of.microbatches % group;
+  if (rest == 0 || rest >= of.stages) return std::nullopt;
+  std::string fitting;
+  for (int other = of.stages; other <= of.microbatches && fitting.empty(); ++other)
+    if (of.microbatches % other == 0 || of.microbatches % other >= of.stages)
+      fitting = fmt::format(": microbatch_group = {} would", other);
+  return fmt::format(
+      "interleaved takes {} microbatches in groups of {}: the last has {}, fewer than the {} "
+      "stages, "
+      "which none may{}",
+      of.microbatches, group, rest, of.stages, fitting);
+}
+
+std::optional<std::string> interleaved_problem(const PipelineShape& of) {
+  if (of.stages < 2)
+    return "interleaved needs at least 2 stages (pp); with one stage the schedule is none";
+  if (of.chunks < 2)
+    return "interleaved needs at least 2 chunks a stage (vpp); with one the schedule is 1f1b";
+  return group_problem(of);
+}
+
+std::optional<std::string> v_problem(const PipelineShape& of) {
+  if (of.stages < 2) return "two chunks in a V need at least 2 stages (pp)";
+  if (of.chunks != 2) return fmt::format("two chunks in a V: vpp is 2, not {}", of.chunks);
+  if (of.order == PipelineOrder::dualpipe_v && of.microbatches < 2 * of.stages) {
+    return fmt::format("dualpipe-v needs at least 2 pp = {} microbatches, not {}", 2 * of.stages,
+                       of.microbatches);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-std::vector<PipelineStep> pipeline_order(PipelineOrder order, int stages, int stage, int chunks,
-                                         int microbatches) {
-  LOCKSTEP_CHECK(!pipeline_problem(order, stages, chunks, microbatches));
-  LOCKSTEP_CHECK(stage >= 0 && stage < stages);
+PipelineShape pipeline_shape(const ParallelConfig& parallel) {
+  return {parallel.schedule, parallel.pp, parallel.vpp, static_cast<int>(parallel.microbatches()),
+          parallel.microbatch_group};
+}
+
+std::vector<PipelineStep> pipeline_order(const PipelineShape& shape, int stage) {
+  LOCKSTEP_CHECK(!pipeline_problem(shape));
+  LOCKSTEP_CHECK(stage >= 0 && stage < shape.stages);
+  const auto& [order, stages, chunks, microbatches, group] = shape;
   const int later = stages - 1 - stage;
   const bool split = order >= PipelineOrder::zb_h1;
   if (split && stages == 1) return one_by_one(microbatches);  // no stage waits for a half
@@ -52,7 +102,7 @@ std::vector<PipelineStep> pipeline_order(PipelineOrder order, int stages, int st
     case PipelineOrder::one_f_one_b:
       return in_turn(microbatches, later);
     case PipelineOrder::interleaved:
-      return interleaved_order(stages, stage, chunks, microbatches);
+      return interleaved_order(stages, stage, chunks, microbatches, group > 0 ? group : stages);
     case PipelineOrder::zb_h1:
       return handcrafted_zero_bubble(microbatches, later, stages);
     case PipelineOrder::zb_h2:
@@ -61,34 +111,30 @@ std::vector<PipelineStep> pipeline_order(PipelineOrder order, int stages, int st
       return greedy_zero_bubble(stages, stage, microbatches, stages);
     case PipelineOrder::zb_2p:
       return greedy_zero_bubble(stages, stage, microbatches, 2 * stages);
+    case PipelineOrder::zb_v:
+    case PipelineOrder::v_half:
+    case PipelineOrder::v_min:
+      return v_order(order, stages, stage, microbatches);
+    case PipelineOrder::dualpipe_v:
+      return dualpipe_v_order(stages, stage, microbatches);
   }
   LOCKSTEP_CHECK(false);
 }
 
-std::optional<std::string> pipeline_problem(PipelineOrder order, int stages, int chunks,
-                                            int microbatches) {
-  if (microbatches < 1) return "a pipeline needs at least one microbatch";
-  if (order == PipelineOrder::none && stages > 1) {
+std::optional<std::string> pipeline_problem(const PipelineShape& shape) {
+  if (shape.microbatches < 1) return "a pipeline needs at least one microbatch";
+  if (shape.order == PipelineOrder::none && shape.stages > 1) {
+    return fmt::format("{} stages need a schedule: {}", shape.stages,
+                       "naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-1p, zb-2p, zb-v, v-half, "
+                       "v-min or dualpipe-v");
+  }
+  if (shape.order == PipelineOrder::interleaved) return interleaved_problem(shape);
+  if (is_v(shape.order)) return v_problem(shape);
+  if (shape.chunks > 1) {
     return fmt::format(
-        "{} stages need a schedule: naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-1p or zb-2p",
-        stages);
-  }
-  if (order == PipelineOrder::interleaved && stages < 2) {
-    return "interleaved needs at least 2 stages (pp); with one stage the schedule is none";
-  }
-  if (order == PipelineOrder::interleaved && chunks < 2) {
-    return "interleaved needs at least 2 chunks a stage (vpp); with one the schedule is 1f1b";
-  }
-  if (order == PipelineOrder::interleaved && microbatches % stages != 0) {
-    const int below = microbatches / stages * stages;
-    return fmt::format(
-        "interleaved needs microbatches in multiples of pp; of {} stages {}, not {}", stages,
-        below == 0 ? std::to_string(stages) : fmt::format("{} or {}", below, below + stages),
-        microbatches);
-  }
-  if (order != PipelineOrder::interleaved && chunks > 1) {
-    return fmt::format("{} chunks a stage (vpp) need the schedule interleaved; others have 1",
-                       chunks);
+        "{} chunks a stage (vpp) need the schedule interleaved, or, if two, zb-v, v-half, v-min or "
+        "dualpipe-v; others have 1",
+        shape.chunks);
   }
   return std::nullopt;
 }

@@ -154,12 +154,13 @@ class LayoutCheck {
         note("vpp", "vpp = {} chunks need pp above 1", parallel_.vpp);
       } else if (parallel_.schedule == PipelineOrder::interleaved) {
         note("schedule", "interleaved needs pp and vpp above 1");
+      } else if (is_v(parallel_.schedule)) {
+        note("schedule", "two chunks in a V need pp above 1");
       }
     } else if (parallel_.schedule == PipelineOrder::none) {
       note("schedule", "pp = {} needs a schedule such as 1f1b", parallel_.pp);
     } else if (parallel_.global_batch % (parallel_.micro_batch * parallel_.dp) == 0) {
-      if (const auto problem = pipeline_problem(parallel_.schedule, parallel_.pp, parallel_.vpp,
-                                                static_cast<int>(parallel_.microbatches()))) {
+      if (const auto problem = pipeline_problem(pipeline_shape(parallel_))) {
         note("schedule", "{}{}", *problem, batch_for_schedule());
       }
     }
@@ -194,11 +195,16 @@ class LayoutCheck {
   [[nodiscard]] std::string batch_for_schedule() const {
     const std::int64_t now = parallel_.microbatches();
     for (std::int64_t count = now + 1; count <= now + 2 * std::int64_t{parallel_.pp}; ++count)
-      if (!pipeline_problem(parallel_.schedule, parallel_.pp, parallel_.vpp,
-                            static_cast<int>(count)))
+      if (!pipeline_problem(with_microbatches(count)))
         return fmt::format(": --set parallel.global_batch={}",
                            count * parallel_.micro_batch * parallel_.dp);
     return {};
+  }
+
+  [[nodiscard]] PipelineShape with_microbatches(std::int64_t count) const {
+    PipelineShape out = pipeline_shape(parallel_);
+    out.microbatches = static_cast<int>(count);
+    return out;
   }
 
   void check_stages(std::int64_t chunks) {

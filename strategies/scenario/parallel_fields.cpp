@@ -1,5 +1,8 @@
 #include "strategies/scenario/parallel_fields.hpp"
 
+#include "strategies/pipeline/pipeline_order.hpp"
+#include "strategies/scenario/pipeline_layout.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -116,8 +119,17 @@ ParallelField overlap_field() {
 }
 
 ParallelField stages_field() {
-  return {"stages", "Layers of each model chunk, in order (default: equal)",
+  return {"stages",
+          "Layers of each model chunk, in order, or Megatron-Core's layout, such as "
+          "\"Ett|(ttt|)*2,tL\" (default: equal)",
           [](const ValueReader& given, Config& out) {
+            if (given.is_string()) {
+              const auto layers = layers_of_layout(given.string());
+              if (const auto* problem = std::get_if<std::string>(&layers)) given.note(*problem);
+              if (const auto* found = std::get_if<std::vector<int>>(&layers)) out.stages = *found;
+              return;
+            }
+            if (given.describes()) (void)given.string();
             given.array([&out](const ValueReader& layers) {
               out.stages.push_back(static_cast<int>(layers.integer(0, kMostOfStage)));
             });
@@ -307,7 +319,17 @@ const std::vector<ParallelField>& parallel_fields() {
           "Tensor-parallel degree of experts, a divisor of tp, less than tp with sequence_parallel "
           "only; 0: tp (default: 0)"),
       count("vpp", &Config::vpp, 1, kMostOfStage,
-            "Model chunks per pipeline stage, for interleaved schedules (default: 1)"),
+            "Model chunks per pipeline stage, for interleaved and V schedules (default: 1; 2 of "
+            "zb-v, v-half, v-min and dualpipe-v)")
+          .completed([](Config& of) { of.vpp = of.pp > 1 && is_v(of.schedule) ? 2 : 1; }),
+      count("microbatch_group", &Config::microbatch_group, 0, kMostOfStage,
+            "Interleaved: microbatches that pass one chunk before the next chunk, from pp to all; "
+            "0: pp (default: 0)")
+          .impossible([](const Config& of) -> Text {
+            if (of.microbatch_group == 0 || of.schedule == PipelineOrder::interleaved) return {};
+            return text("microbatch_group = {} is of the schedule interleaved, which is {}",
+                        of.microbatch_group, name_of(pipeline_names(), of.schedule));
+          }),
       order_field(),
       count("micro_batch", &Config::micro_batch, 1, kMostSequences,
             "Samples per microbatch and data-parallel rank: sequences, images or clips (default: "

@@ -170,9 +170,8 @@ class StageOrder {
 
   [[nodiscard]] std::string wrong() {
     std::size_t expected = 0;
-    for (std::size_t chunk = stage_; chunk < step_.chunks.size();
-         chunk += static_cast<std::size_t>(step_.parallel.pp)) {
-      const auto [first, last] = step_.chunks[chunk];
+    for (const auto& [first, last] : step_.chunks) {
+      if (first == last || step_.stage_of(first) != static_cast<int>(stage_)) continue;
       for (int position = first; position < last; ++position) {
         for (int m = 0; m < static_cast<int>(step_.parallel.microbatches()); ++m, ++expected) {
           if (!in_order(places_[{position, m}]))
@@ -209,8 +208,10 @@ class StageOrder {
   struct Pair {
     int sends = 0;
     int receives = 0;
-    std::size_t from = 0;
-    std::size_t to = 0;
+    int from = 0;
+    int to = 0;
+    int ahead = 0;  // of the sender's peer
+    int back = 0;   // of the receiver's
   };
   std::map<std::tuple<bool, int, int>, Pair> pairs;
   for (std::size_t stage = 0; stage < step.stages.size(); ++stage) {
@@ -219,18 +220,20 @@ class StageOrder {
       for (const Operation& each : step.program.routines[call.call.routine].operations) {
         const bool send = each.kind == OperationKind::send;
         if (!send && each.kind != OperationKind::receive) continue;
-        const bool forward = send == (each.communication->offset == 1);
+        const bool forward = each.name.ends_with(".forward");
         Pair& pair = pairs[{forward, call.call.position, call.call.microbatch}];
         ++(send ? pair.sends : pair.receives);
-        (send ? pair.from : pair.to) = stage;
+        (send ? pair.from : pair.to) = static_cast<int>(stage);
+        (send ? pair.ahead : pair.back) = each.communication->offset;
       }
     }
   }
-  const auto stages = step.stages.size();
+  const auto stages = static_cast<int>(step.stages.size());
   for (const auto& [key, pair] : pairs) {
     const auto& [forward, position, microbatch] = key;
-    const std::size_t to = (pair.from + (forward ? 1 : stages - 1)) % stages;
-    if (pair.sends == 1 && pair.receives == 1 && pair.to == to) continue;
+    const bool meet = (pair.from + pair.ahead - pair.to) % stages == 0 &&
+                      (pair.to + pair.back - pair.from) % stages == 0;
+    if (pair.sends == 1 && pair.receives == 1 && meet) continue;
     return fmt::format("position {} of microbatch {} is sent {} times {}, received {} times",
                        position, microbatch, pair.sends, forward ? "forward" : "backward",
                        pair.receives);

@@ -83,8 +83,7 @@ class Layout {
 
  private:
   [[nodiscard]] std::size_t place(int stage, int c) const {
-    return static_cast<std::size_t>(c) * static_cast<std::size_t>(parallel_.pp) +
-           static_cast<std::size_t>(stage);
+    return static_cast<std::size_t>(model_chunk(parallel_.schedule, parallel_.pp, stage, c));
   }
 
   /// As chunk_positions() does.
@@ -112,7 +111,8 @@ class Layout {
     for (int stage = 0; stage < parallel_.pp; ++stage) {
       PositionCosts sum = chunk_sum(stage, 0);
       for (int c = 1; c < parallel_.vpp; ++c) sum.add(chunk_sum(stage, c), 1);
-      if (parallel_.pp == 1) sum.dense.add(profile_.blocks->tied, -1);  // there once
+      const bool both_ends = parallel_.pp == 1 || (is_v(parallel_.schedule) && stage == 0);
+      if (both_ends) sum.dense.add(profile_.blocks->tied, -1);  // there once
       stages_.push_back(sum);
     }
   }
@@ -181,8 +181,11 @@ class Layout {
   [[nodiscard]] std::int64_t sends(int stage) const {
     if (parallel_.pp == 1) return 0;
     std::int64_t count = 2 * std::int64_t{parallel_.vpp};
-    if (stage == 0) --count;                 // the chain's first chunk has none before it
-    if (stage + 1 == parallel_.pp) --count;  // nor its last one after it
+    // The chain's first chunk has none before it, nor its last one after it. Of a V both are on the
+    // first stage, and the last stage keeps what it passes on.
+    const int fewer = is_v(parallel_.schedule) ? 2 : 1;
+    if (stage == 0) count -= fewer;
+    if (stage + 1 == parallel_.pp) count -= fewer;
     return count * held_by_send();
   }
 
@@ -308,15 +311,13 @@ const PlacedProfile& LayoutBounds::profile(const ParallelConfig& parallel) {
 const std::vector<LayoutBounds::InFlight>& LayoutBounds::in_flight(const ParallelConfig& parallel) {
   fold::KeyBuilder key;
   key.add(static_cast<int>(parallel.schedule)).add(parallel.pp).add(parallel.vpp);
-  key.add(parallel.microbatches());
+  key.add(parallel.microbatches()).add(parallel.microbatch_group);
   const auto [found, is_new] = in_flight_.try_emplace(key.key());
   if (is_new) {
     for (int s = 0; s < parallel.pp; ++s) {
       InFlight most;
       InFlight now{0, std::vector<int>(static_cast<std::size_t>(parallel.vpp))};
-      for (const PipelineStep& step :
-           pipeline_order(parallel.schedule, parallel.pp, s, parallel.vpp,
-                          static_cast<int>(parallel.microbatches()))) {
+      for (const PipelineStep& step : pipeline_order(pipeline_shape(parallel), s)) {
         if (step.work == PipelineStep::Work::weight_gradient) continue;
         const int change = step.work == PipelineStep::Work::forward ? 1 : -1;
         now.total += change;

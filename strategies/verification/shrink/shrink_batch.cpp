@@ -10,6 +10,8 @@ namespace {
 [[nodiscard]] std::int64_t fewer_microbatches(std::int64_t was, const ParallelConfig& whole,
                                               const ParallelConfig& small) {
   const std::int64_t pp = small.pp;
+  if (small.schedule == PipelineOrder::dualpipe_v) return 2 * pp;
+  if (small.microbatch_group > 0) return 2 * pp + 1;
   if (was <= 3) return small.schedule == PipelineOrder::interleaved ? std::max(was, pp) : was;
   if (pp == 1) return 3;
   if (was >= 2 * std::int64_t{whole.pp}) return 2 * pp;
@@ -41,6 +43,9 @@ void shrink_batch(SizedLayout& small, const SizedLayout& whole, const ShrinkLimi
   if (!stays(limits, "parallel.micro_batch")) {
     layout.micro_batch = std::min<std::int64_t>(layout.micro_batch, 2);
   }
+  // Larger than the stages, and with a smaller last group, as any may be.
+  if (layout.microbatch_group > 0 && !stays(limits, "parallel.microbatch_group"))
+    layout.microbatch_group = layout.pp + 1;
   if (!stays(limits, "parallel.global_batch")) {
     const std::int64_t microbatches =
         fewer_microbatches(whole.parallel.microbatches(), whole.parallel, layout);

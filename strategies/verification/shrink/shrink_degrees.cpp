@@ -1,6 +1,7 @@
 #include <numeric>
 #include <string>
 
+#include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 #include "strategies/verification/shrink/shrink_parts.hpp"
 
@@ -138,7 +139,8 @@ class Degrees {
 
   void add_chunks(ParallelConfig next, int ulysses) {
     const int per_node = fewer_per_node(whole_, next, ulysses);
-    for (const int vpp : options("vpp", layout_.vpp)) {
+    const bool keeps = is_v(layout_.schedule) && next.pp > 1;  // two chunks
+    for (const int vpp : keeps ? std::vector{2} : options("vpp", layout_.vpp)) {
       next.vpp = vpp;
       out_.push_back({whole_.model, next, per_node});
     }

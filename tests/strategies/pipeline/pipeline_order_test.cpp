@@ -40,9 +40,10 @@ struct Pipeline {
   int stages = 1;
   int chunks = 1;
   int microbatches = 1;
+  int group = 0;
 
   [[nodiscard]] std::vector<PipelineStep> of(int stage) const {
-    return pipeline_order(order, stages, stage, chunks, microbatches);
+    return pipeline_order({order, stages, chunks, microbatches, group}, stage);
   }
 };
 
@@ -86,7 +87,7 @@ class Replay {
   /// When what a step needs is there; -1: not yet known.
   [[nodiscard]] int arrival(int stage, const PipelineStep& step) const {
     const int all = pipeline_.stages * pipeline_.chunks;
-    const int number = step.chunk * pipeline_.stages + stage;
+    const int number = this->number(stage, step);
     if (step.work == Work::forward) {
       return number == 0 ? 0 : end_of({true, number - 1, step.microbatch});
     }
@@ -94,6 +95,13 @@ class Replay {
     const int own = end_of({true, number, step.microbatch});
     if (number == all - 1 || own < 0) return own;
     return end_of({false, number + 1, step.microbatch});
+  }
+
+  /// Of the chunk in the model. In a V, the second chunks count back from the last stage.
+  [[nodiscard]] int number(int stage, const PipelineStep& step) const {
+    const bool v = pipeline_.order >= PipelineOrder::zb_v;
+    if (v && step.chunk == 1) return 2 * pipeline_.stages - 1 - stage;
+    return step.chunk * pipeline_.stages + stage;
   }
 
   [[nodiscard]] int end_of(const Piece& piece) const {
@@ -113,8 +121,7 @@ class Replay {
         if (stage.next++ == 0) stage.began = start;
         stage.free_at = start + times_.of(step.work);
         if (step.work != Work::weight_gradient) {
-          ends_[{step.work == Work::forward, step.chunk * pipeline_.stages + s, step.microbatch}] =
-              stage.free_at;
+          ends_[{step.work == Work::forward, number(s, step), step.microbatch}] = stage.free_at;
         }
         moved = true;
       }
@@ -149,6 +156,9 @@ int held(const Pipeline& pipeline, int stage) {
 constexpr std::initializer_list<PipelineOrder> kOneChunk{
     PipelineOrder::naive, PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::zb_h1,
     PipelineOrder::zb_h2, PipelineOrder::zb_1p, PipelineOrder::zb_2p};
+
+constexpr std::initializer_list<PipelineOrder> kInV{
+    PipelineOrder::zb_v, PipelineOrder::v_half, PipelineOrder::v_min, PipelineOrder::dualpipe_v};
 
 /// Every (work, microbatch, chunk) exactly once; forward before backward before weight gradient.
 void check_complete(const Pipeline& pipeline) {
@@ -202,6 +212,67 @@ TEST_CASE("every order does all work once, and none waits for itself") {
     CAPTURE(interleaved.chunks);
     check_complete(interleaved);
     CHECK(Replay(interleaved, times).ended());
+    for (const PipelineOrder order : kInV) {
+      CAPTURE(static_cast<int>(order));
+      const int fewest = order == PipelineOrder::dualpipe_v ? 2 * (stages + 1) : 1;
+      const Pipeline v{order, stages + 1, 2, std::max(fewest, microbatches)};
+      check_complete(v);
+      CHECK(Replay(v, times).ended());
+    }
+  }
+}
+
+TEST_CASE(
+    "groups of an interleaved order: every size that Megatron-Core takes ends, larger ones too") {
+  for (const int p : {2, 3, 4}) {
+    for (int m = p; m <= 4 * p + 1; ++m) {
+      for (int group = p; group <= m; ++group) {
+        for (const int v : {2, 3}) {
+          CAPTURE(p);
+          CAPTURE(m);
+          CAPTURE(group);
+          const Pipeline pipeline{PipelineOrder::interleaved, p, v, m, group};
+          // schedules.py: the remainder is 0 or at least the number of stages.
+          const bool taken = m % group == 0 || m % group >= p;
+          CHECK(!pipeline_problem({pipeline.order, p, v, m, group}) == taken);
+          if (!taken) continue;
+          check_complete(pipeline);
+          CHECK(Replay(pipeline, {2, 2, 1}).ended());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("in a V: idle time of ZB-V is a sixth of 1F1B's, of V-Half half, of V-Min two thirds") {
+  // Of Qi et al., arXiv 2405.15362: with F, B and W of one unit for each chunk 1F1B idles (p-1) 6.
+  for (const int p : {2, 4, 8}) {
+    for (const int m : {2 * p, 3 * p + 1, 8 * p}) {
+      CAPTURE(p);
+      CAPTURE(m);
+      CHECK(bubble(PipelineOrder::zb_v, p, m, {}, 2) == p - 1);
+      CHECK(bubble(PipelineOrder::v_half, p, m, {}, 2) <= 3 * (p - 1));
+      CHECK(bubble(PipelineOrder::v_min, p, m, {}, 2) <= 4 * (p - 1));
+      // DeepSeek: (p-1)(F&B + B - 3W) for p stages, F&B one after the other: 3 + 2 - 3.
+      CHECK(bubble(PipelineOrder::dualpipe_v, p, m, {}, 2) == (p - 1) * 2);
+    }
+  }
+}
+
+TEST_CASE(
+    "in a V: all stages hold as much as 1F1B's first, half or a third of it, and a few chunks") {
+  for (const int p : {2, 4, 8, 12, 16}) {
+    const int m = 4 * p;
+    for (int stage = 0; stage < p; ++stage) {
+      CAPTURE(p);
+      CAPTURE(stage);
+      // 1F1B's first stage: p microbatches of two chunks' size.
+      CHECK(held({PipelineOrder::zb_v, p, 2, m}, stage) <= 2 * p);
+      CHECK(held({PipelineOrder::v_half, p, 2, m}, stage) <= p + 3);
+      CHECK(3 * held({PipelineOrder::v_min, p, 2, m}, stage) <= 2 * p + 8);
+      // One microbatch more: deepseek-ai/DualPipe, README, PP + 1 of half a stage each.
+      CHECK(held({PipelineOrder::dualpipe_v, p, 2, m}, stage) <= 2 * p + 1);
+    }
   }
 }
 
@@ -308,21 +379,28 @@ TEST_CASE("one stage does not cut its backward pass in two") {
 
 TEST_CASE("a pipeline that cannot be says what would do") {
   const auto problem = [](PipelineOrder order, int stages, int chunks, int microbatches) {
-    return pipeline_problem(order, stages, chunks, microbatches).value_or("");
+    return pipeline_problem({order, stages, chunks, microbatches, 0}).value_or("");
   };
   CHECK(problem(PipelineOrder::one_f_one_b, 4, 1, 8).empty());
   CHECK(problem(PipelineOrder::none, 4, 1, 8) ==
-        "4 stages need a schedule: naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-1p or zb-2p");
+        "4 stages need a schedule: naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-1p, zb-2p, "
+        "zb-v, v-half, v-min or dualpipe-v");
   CHECK(problem(PipelineOrder::gpipe, 4, 2, 8) ==
-        "2 chunks a stage (vpp) need the schedule interleaved; others have 1");
+        "2 chunks a stage (vpp) need the schedule interleaved, or, if two, zb-v, v-half, v-min or "
+        "dualpipe-v; others have 1");
   CHECK(problem(PipelineOrder::interleaved, 4, 1, 8) ==
         "interleaved needs at least 2 chunks a stage (vpp); with one the schedule is 1f1b");
   CHECK(problem(PipelineOrder::interleaved, 1, 2, 8) ==
         "interleaved needs at least 2 stages (pp); with one stage the schedule is none");
-  CHECK(problem(PipelineOrder::interleaved, 4, 2, 10) ==
-        "interleaved needs microbatches in multiples of pp; of 4 stages 8 or 12, not 10");
+  CHECK(
+      problem(PipelineOrder::interleaved, 4, 2, 10) ==
+      "interleaved takes 10 microbatches in groups of 4: the last has 2, fewer than the 4 stages, "
+      "which none may: microbatch_group = 5 would");
   CHECK(problem(PipelineOrder::interleaved, 4, 2, 3) ==
-        "interleaved needs microbatches in multiples of pp; of 4 stages 4, not 3");
+        "interleaved needs at least as many microbatches as stages, 4, not 3");
+  CHECK(problem(PipelineOrder::v_half, 4, 3, 8) == "two chunks in a V: vpp is 2, not 3");
+  CHECK(problem(PipelineOrder::dualpipe_v, 4, 2, 7) ==
+        "dualpipe-v needs at least 2 pp = 8 microbatches, not 7");
   CHECK(problem(PipelineOrder::gpipe, 4, 1, 0) == "a pipeline needs at least one microbatch");
 }
 

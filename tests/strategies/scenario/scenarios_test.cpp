@@ -53,6 +53,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "pipeline-gpipe",
                                        "pipeline-interleaved",
                                        "pipeline-naive",
+                                       "pipeline-v",
                                        "pipeline-zb",
                                        "sequence-2d",
                                        "sequence-all-gather",

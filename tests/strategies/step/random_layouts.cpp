@@ -133,6 +133,16 @@ void draw_traffic(ParallelConfig& out, Draw& draw) {
   }
 }
 
+/// A schedule in a V, or an interleaved one with groups that stages do not divide.
+void draw_v(ParallelConfig& out, Draw& draw) {
+  out.vpp = 2;
+  out.schedule = draw.of({PipelineOrder::zb_v, PipelineOrder::v_half, PipelineOrder::v_min,
+                          PipelineOrder::dualpipe_v, PipelineOrder::interleaved});
+  if (out.schedule != PipelineOrder::interleaved) return;
+  out.microbatch_group = out.pp + 1;
+  out.global_batch = out.micro_batch * out.dp * (2 * out.pp + 1);
+}
+
 }  // namespace
 
 std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
@@ -151,6 +161,7 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
     draw_traffic(with, more);
     if (model.experts) with.etp = folding.of({0, 0, 1, 2});
     if (with.cp > 1 && gathering.one_in(4)) with.cp_kind = ContextKind::all_gather;
+    if (with.pp > 1 && gathering.one_in(3)) draw_v(with, gathering);
     RandomLayout layout{transformer(model), with};
     if (layout.parallel.ranks() > 32) continue;
     if (!layout_problems(layout.model, layout.parallel, layout.parallel.ranks(), 8).empty())
@@ -185,6 +196,9 @@ RandomLayout shrunk(RandomLayout layout) {
   parallel.state.optimizer = Optimizer::momentum;
   parallel.micro_batch = 1;
   parallel.global_batch = std::int64_t{parallel.dp} * std::max(2, parallel.pp);
+  if (parallel.schedule == PipelineOrder::dualpipe_v) parallel.global_batch *= 2;
+  if (parallel.microbatch_group > 0)
+    parallel.global_batch = std::int64_t{parallel.dp} * (2 * parallel.pp + 1);
   parallel.bucket = Bytes{parallel.bucket.count() / 16};
   for (const int times : {1, 2}) {
     shape.sequence = times * (odd ? 36 : 16);

@@ -101,6 +101,7 @@ class Comparison {
     require("short_edges", from_.short_edges == to_.short_edges);
     require("cp_kind", from_.cp_kind == to_.cp_kind);
     require("ulysses by node", (from_.ulysses == 0) == (to_.ulysses == 0));
+    require("microbatch_group", (from_.microbatch_group > 0) == (to_.microbatch_group > 0));
     require("zigzag", from_.zigzag == to_.zigzag);
     require("overlap", from_.overlap == to_.overlap);
     require("exchange", from_.exchange == to_.exchange);

@@ -289,8 +289,7 @@ std::optional<PlanRule> LayoutWalk::set_schedule(PipelineOrder order, std::size_
   parallel_.schedule = parallel_.pp > 1 ? order : PipelineOrder::none;
   if (parallel_.pp == 1) return only_first(false, digit);
   if (order == PipelineOrder::none) return PlanRule::schedule;
-  const bool fits = !pipeline_problem(order, parallel_.pp, parallel_.vpp,
-                                      static_cast<int>(parallel_.microbatches()));
+  const bool fits = !pipeline_problem(pipeline_shape(parallel_));
   return fits ? std::nullopt : std::optional{PlanRule::schedule};
 }
 

@@ -9,6 +9,7 @@
 
 #include "sim/config/config_error.hpp"
 #include "strategies/layout/scenario_names.hpp"
+#include "strategies/pipeline/pipeline_order.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/parallel.hpp"
 #include "tools/app/progress.hpp"
@@ -93,11 +94,12 @@ class LayoutChanges {
   void add_pipeline() {
     if (plan_.pp == 1) return;
     const double idle = busiest_.fill_drain.seconds();
-    const std::int64_t chunks = std::int64_t{2} * plan_.vpp;
-    LayoutChange more{set_to("vpp", chunks)};
-    if (plan_.schedule != PipelineOrder::interleaved)
-      more.emplace_back("parallel.schedule=interleaved");
-    add(std::move(more), 0.5 * idle);
+    if (!is_v(plan_.schedule)) {
+      LayoutChange more{set_to("vpp", std::int64_t{2} * plan_.vpp)};
+      if (plan_.schedule != PipelineOrder::interleaved)
+        more.emplace_back("parallel.schedule=interleaved");
+      add(std::move(more), 0.5 * idle);
+    }
     if (plan_.schedule == PipelineOrder::one_f_one_b) add({"parallel.schedule=zb-h1"}, 0.4 * idle);
     if (plan_.schedule == PipelineOrder::naive || plan_.schedule == PipelineOrder::none)
       add({"parallel.schedule=1f1b"}, 0.9 * busiest_.bubble.seconds());

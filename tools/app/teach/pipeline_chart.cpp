@@ -13,6 +13,10 @@ namespace {
 
 using Work = PipelineStep::Work;
 
+[[nodiscard]] PipelineShape shape_of(const PipelineChartRequest& request) {
+  return {request.order, request.stages, request.chunks, request.microbatches, 0};
+}
+
 /// Starts passes in the order of their stages, as soon as what they read is there.
 class ChartMaker {
  public:
@@ -24,8 +28,7 @@ class ChartMaker {
     backward_end_.resize(all);
     out_.request = request;
     for (int stage = 0; stage < request.stages; ++stage)
-      orders_.push_back(pipeline_order(request.order, request.stages, stage, request.chunks,
-                                       request.microbatches));
+      orders_.push_back(pipeline_order(shape_of(request), stage));
     out_.stages.resize(orders_.size());
   }
 
@@ -47,7 +50,7 @@ class ChartMaker {
 
   /// Position of a chunk in the model.
   [[nodiscard]] int place_of(std::size_t stage, const PipelineStep& step) const {
-    return (step.chunk * request_.stages) + static_cast<int>(stage);
+    return model_chunk(request_.order, request_.stages, static_cast<int>(stage), step.chunk);
   }
   [[nodiscard]] std::size_t index(int place, int microbatch) const {
     return (static_cast<std::size_t>(place) * static_cast<std::size_t>(request_.microbatches)) +
@@ -161,8 +164,7 @@ class ChartMaker {
 }  // namespace
 
 PipelineChart chart_pipeline(const PipelineChartRequest& request) {
-  if (const auto problem =
-          pipeline_problem(request.order, request.stages, request.chunks, request.microbatches))
+  if (const auto problem = pipeline_problem(shape_of(request)))
     throw RequestError("schedule", *problem);
   return ChartMaker(request).run();
 }

@@ -24,8 +24,11 @@ export interface Chart {
 const kSchedules = [
   { value: 'naive', text: 'naive' }, { value: 'gpipe', text: 'GPipe' }, { value: '1f1b', text: '1F1B' },
   { value: 'interleaved', text: 'interleaved 1F1B' }, { value: 'zb-h1', text: 'zero bubble H1' }, { value: 'zb-h2', text: 'zero bubble H2' },
-  { value: 'zb-1p', text: 'zero bubble 1p' }, { value: 'zb-2p', text: 'zero bubble 2p' },
+  { value: 'zb-1p', text: 'zero bubble 1p' }, { value: 'zb-2p', text: 'zero bubble 2p' }, { value: 'zb-v', text: 'zero bubble V' },
+  { value: 'v-half', text: 'V-Half' }, { value: 'v-min', text: 'V-Min' }, { value: 'dualpipe-v', text: 'DualPipeV' },
 ];
+/** Schedules of two chunks per stage, whose second ones go back through the stages. */
+const kInV = ['zb-v', 'v-half', 'v-min', 'dualpipe-v'];
 const kMicrosecond = 1_000_000; // picoseconds
 
 export interface PipelineValues {
@@ -51,7 +54,7 @@ export function pipelineOf(values: Values): PipelineValues {
 
 export function pipelineRequest(given: PipelineValues, schedule: string) {
   return {
-    do: 'pipeline', schedule, stages: given.stages, microbatches: given.microbatches, chunks: schedule === 'interleaved' ? given.chunks : 1,
+    do: 'pipeline', schedule, stages: given.stages, microbatches: given.microbatches, chunks: schedule === 'interleaved' ? given.chunks : kInV.includes(schedule) ? 2 : 1,
     forward_ps: given.forward * kMicrosecond, backward_ps: given.backward * kMicrosecond, weight_ps: given.weight * kMicrosecond, send_ps: given.send * kMicrosecond,
   };
 }

@@ -144,6 +144,36 @@ TEST_CASE(
   CHECK(within(bubble_s(shown), late, allowance(shown) / late));
 }
 
+TEST_CASE("pipeline-v: ZB-V idles least, V-Half and V-Min half and two thirds of 1F1B") {
+  // With tF = tB = tW; here tW is less, so there is less to fill gaps with.
+  const double idle = idle_between_s(Shown("pipeline-1f1b"), 0);
+  const Shown zb_v("pipeline-v");
+  CHECK(zb_v.scenario().parallel.vpp == 2);
+  CHECK(idle_between_s(zb_v, 0) < idle / 6 + allowance(zb_v));
+  const Shown half("pipeline-v", {"parallel.schedule=v-half"});
+  CHECK(idle_between_s(half, 0) < idle / 2 + allowance(half));
+  const Shown least("pipeline-v", {"parallel.schedule=v-min"});
+  CHECK(idle_between_s(least, 0) < idle * 2 / 3 + allowance(least));
+  CHECK(zb_v.step_s() < half.step_s());
+  CHECK(half.step_s() < least.step_s());
+  CHECK(zb_v.step_s() < Shown("pipeline-zb").step_s());
+}
+
+TEST_CASE("pipeline-v: held on every stage: as much as 1F1B's first, half and a third of it") {
+  // In chunks of 4 layers, and the few that the blocks need: pipeline_order_test.cpp.
+  const auto most = [](const std::string& schedule) {
+    const Shown shown("pipeline-v", {"parallel.schedule=" + schedule});
+    std::int64_t out = 0;
+    for (std::size_t stage = 0; stage < kP; ++stage)
+      out = std::max(out, microbatches_held(shown, stage));
+    return out * 2 / kLayersOfStage;
+  };
+  CHECK(most("zb-v") <= 2 * kP);
+  CHECK(most("v-half") <= kP + 3);
+  CHECK(3 * most("v-min") <= 2 * kP + 8);
+  CHECK(most("dualpipe-v") <= 2 * kP + 1);
+}
+
 TEST_CASE("pipelines: side by side, each is faster than the one before") {
   const std::vector<std::string> order{"pipeline-naive", "pipeline-gpipe", "pipeline-interleaved",
                                        "pipeline-zb"};

@@ -70,6 +70,9 @@ class MegatronSettings {
     if (of_.schedule != PipelineOrder::one_f_one_b && of_.schedule != PipelineOrder::interleaved)
       leave_out(fmt::format("schedule {}: Megatron-Core has 1F1B and the interleaved one",
                             name_of(pipeline_names(), of_.schedule)));
+    if (of_.microbatch_group > 0)
+      number("--microbatch-group-size-per-virtual-pipeline-stage",
+             "model.microbatch_group_size_per_vp_stage", of_.microbatch_group);
     const std::vector<int> layers = layers_by_chunk(scenario_);
     if (!has_unequal_chunks(of_)) {
       if (of_.vpp == 1) return;

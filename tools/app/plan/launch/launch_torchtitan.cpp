@@ -107,12 +107,20 @@ class Torchtitan {
       case PipelineOrder::gpipe:
         text("pipeline_parallel_schedule", "GPipe");
         break;
+      case PipelineOrder::zb_v:
+        text("pipeline_parallel_schedule", "ZBVZeroBubble");
+        break;
+      case PipelineOrder::dualpipe_v:
+        text("pipeline_parallel_schedule", "DualPipeV");
+        break;
       default:
         leave_out(
-            fmt::format("schedule {}: torchtitan's zero-bubble schedules have two chunks or "
-                        "more on a stage, and another order",
+            fmt::format("schedule {}: torchtitan has 1F1B, GPipe, Interleaved1F1B, "
+                        "ZBVZeroBubble and DualPipeV",
                         name_of(pipeline_names(), of_.schedule)));
     }
+    if (of_.microbatch_group > 0)
+      leave_out("microbatch_group: PyTorch divides the microbatches into equal rounds");
     number("pipeline_parallel_microbatch_size", of_.micro_batch);
     if (of_.overlaps(Overlap::pp))
       leave_out("overlap of pp: PyTorch's schedules wait for their messages on the stream");

@@ -21,6 +21,8 @@ std::optional<BubbleFormula> bubble_formula(const ParallelConfig& parallel) {
     case PipelineOrder::zb_h1:
       return BubbleFormula{"(p-1)(tF+tB-tW)/(m(tF+tB+tW)) with tF = tB = tW",
                            others / (3 * microbatches)};
+    case PipelineOrder::zb_v:
+      return BubbleFormula{"(p-1)/(6m) with tF = tB = tW", others / (6 * microbatches)};
     default:
       return std::nullopt;
   }
