@@ -1,6 +1,9 @@
 """Calls one after the other: parsers are used again, brief commands need no thread of their own."""
 
+import inspect
 import os
+import pickle
+import pydoc
 import re
 import signal
 import tempfile
@@ -75,6 +78,71 @@ class Calls(unittest.TestCase):
                 with self.assertRaises(lockstep.RequestError):
                     _native.call([*command, "--nothing=1"], [], None)
                 self.assertEqual(plain(), first)
+
+    def test_a_plain_call_is_the_same_as_any_other(self):
+        # With progress= a command takes the general way, on a thread, with its text made at once.
+        for call in (
+            lambda **more: lockstep.collective("all_reduce", check=True, load=False, seed=None,
+                                               **STAR, **more),
+            lambda **more: lockstep.collective(collective="broadcast", root=2, size="1K,4K",
+                                               cluster="star", ranks=4, **more),
+            lambda **more: lockstep.explain("all_reduce", ranks=4, **more),
+            lambda **more: lockstep.verify("all_reduce", ranks="2..5", **more),
+            lambda **more: lockstep.complexity("all_gather", ranks="2..4", **more),
+            lambda **more: lockstep.topology("dgx-h100", nodes=2, **more),
+            lambda **more: lockstep.run("mlp-two-gpus", no_variants=True, **more),
+        ):  # fmt: skip
+            call()
+            plain = call()
+            other = call(progress=lambda event: None)
+            self.assertEqual(sorted(plain._call.words), sorted(other._call.words))
+            self.assertEqual(plain.figures, other.figures)
+            self.assertEqual((plain.to_json(), plain.notes), (other.to_json(), other.notes))
+
+    def test_what_is_made_later_needs_no_files(self):
+        calls = (lambda: lockstep.explain("all_reduce", ranks=4), lockstep.list_devices,
+                 lambda: lockstep.topology("dgx-h100"), lambda: lockstep.run("mlp-two-gpus"),
+                 lambda: lockstep.complexity("all_reduce", ranks="2..4"),
+                 lambda: lockstep.verify("all_reduce", ranks=4),
+                 lambda: lockstep.collective("all_reduce", **STAR))  # fmt: skip
+        expected = [call().to_json() for call in calls]
+        results = [call() for call in calls]
+        configs = _native.config_folder()
+        try:
+            _native.use_config_folder("/nonexistent")
+            self.assertEqual([result.to_json() for result in results], expected)
+        finally:
+            _native.use_config_folder(configs)
+
+    def test_functions_are_functions(self):
+        for name in ("collective", "run", "verify_strategy"):
+            function = getattr(lockstep, name)
+            self.assertEqual((function.__name__, function.__qualname__), (name, name))
+            self.assertEqual(function.__module__, f"lockstep.commands.{name}")
+            self.assertIn("progress", inspect.signature(function).parameters)
+            self.assertTrue(inspect.isroutine(function))
+            self.assertIs(pickle.loads(pickle.dumps(function)), function)
+            self.assertIn("Called with a `Progress`", pydoc.render_doc(function))
+            self.assertEqual(repr(function), f"<function lockstep.{name}>")
+
+    def test_values_that_are_no_words(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("numpy is not installed")
+
+        class Text(str):
+            pass
+
+        expected = lockstep.collective("all_reduce", **STAR)
+        for more in ({"ranks": numpy.int64(4)}, {"size": Text("64K")}, {"size": 65536},
+                     {"size": ["64K"]}, {"algorithm": ("ring",)}):  # fmt: skip
+            self.assertEqual(lockstep.collective("all_reduce", **{**STAR, **more}).rows,
+                             expected.rows)  # fmt: skip
+        for wrong in ({"ranks": True}, {"ranks": "4"}, {"ranks": 2**70}, {"size": "\udcff"},
+                      {"check": 1}):  # fmt: skip
+            with self.assertRaises((lockstep.RequestError, UnicodeEncodeError)):
+                lockstep.collective("all_reduce", **{**STAR, **wrong})
 
     def test_a_parser_that_is_used_again_has_the_errors_of_a_new_one(self):
         def message(**wrong):

@@ -3,19 +3,23 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tools/lockstep/output/output.hpp"
 #include "tools/lockstep/report/report_page.hpp"
-#include "tools/python/arrow.hpp"
 #include "tools/python/aside.hpp"
+#include "tools/python/errors.hpp"
+#include "tools/python/labels.hpp"
 #include "tools/python/session.hpp"
-#include "tools/python/table.hpp"
-#include "tools/python/timeline.hpp"
-#include "tools/python/views.hpp"
+#include "tools/python/table/arrow.hpp"
+#include "tools/python/table/table.hpp"
+#include "tools/python/table/timeline.hpp"
+#include "tools/python/table/views.hpp"
 
 namespace py = pybind11;
 
@@ -140,24 +144,65 @@ std::string plain_page(const Table& table) {
 }
 
 /// What draws and writes may simulate, and takes its time.
-std::string made_aside(std::function<std::string()> make) {
-  return do_aside([make = std::move(make)](Answer& out) { out.text = make(); }, {}, py::none())
+std::string made_aside(std::function<std::string()> make, const Documents& documents) {
+  return do_aside([make = std::move(make)](Answer& out) { out.text = make(); }, documents,
+                  py::none())
       ->text;
 }
 
+/// The text of a command that takes longer is made where ctrl-C ends it.
+constexpr double kShort = 1e-3;  // s
+
+/// With the names of documents.
+const std::string& source_of(Answer& answer) {
+  if (!answer.rest) return answer.text;
+  const auto make = answer.rest;
+  std::string text;
+  if (answer.command_s > kShort) {
+    text = made_aside(make, answer.documents);
+  } else {
+    try {
+      text = make();
+    } catch (...) {
+      raise_as_python(std::current_exception(), py::none());
+    }
+  }
+  if (answer.rest) answer.text += text;  // no other thread was here meanwhile
+  answer.rest = nullptr;
+  return answer.text;
+}
+
+std::string text_of(Answer& answer) {
+  return with_labels(source_of(answer), answer.documents, Spelling::json);
+}
+
+std::vector<std::string> notes_of(const Answer& answer) {
+  std::vector<std::string> out;
+  for (const std::string& each : answer.notes)
+    out.push_back(with_labels(each, answer.documents, Spelling::plain));
+  return out;
+}
+
+const cli::Findings& findings_of(Answer& answer) {
+  if (answer.find) answer.findings = std::exchange(answer.find, nullptr)();
+  return answer.findings;
+}
+
 std::string page_of(const std::shared_ptr<Answer>& answer) {
-  return made_aside([answer] {
-    return answer->findings.page ? answer->findings.page()
-                                 : plain_page(table_of(answer->text, "rows"));
-  });
+  std::function<std::string()> make = findings_of(*answer).page;
+  if (!make) make = [text = text_of(*answer)] { return plain_page(table_of(text, "rows")); };
+  return with_labels(made_aside(make, answer->documents), answer->documents, Spelling::html);
 }
 
 std::string figure_of(const std::shared_ptr<Answer>& answer, const std::string& kind,
                       const std::string& prefix, bool compact) {
-  for (const std::string& each : answer->findings.figures)
-    if (each == kind)
-      return made_aside(
-          [=] { return answer->findings.figure(kind, {.prefix = prefix, .compact = compact}); });
+  for (const std::string& each : findings_of(*answer).figures)
+    if (each == kind) {
+      const auto make = [=] {
+        return answer->findings.figure(kind, {.prefix = prefix, .compact = compact});
+      };
+      return with_labels(made_aside(make, answer->documents), answer->documents, Spelling::html);
+    }
   throw py::key_error(kind);
 }
 
@@ -179,22 +224,27 @@ void add_answer(py::module_& module) {
           [](const std::shared_ptr<Table>& of, const py::object&) { return stream_of(of); },
           py::arg("requested_schema") = py::none());
   py::class_<Answer, std::shared_ptr<Answer>>(module, "Answer")
-      .def_property_readonly("text", [](const Answer& of) { return of.text; })
-      .def_property_readonly("is_json", [](const Answer& of) { return of.text.starts_with('{'); })
-      .def_property_readonly("notes", [](const Answer& of) { return of.notes; })
+      .def_property_readonly("text", text_of)
+      .def_property_readonly("source", source_of)
+      .def_property_readonly("is_json",
+                             [](const Answer& of) { return of.rest || of.text.starts_with('{'); })
+      .def_readonly("words", &Answer::words)
+      .def_readonly("documents", &Answer::documents)
+      .def_property_readonly("notes", notes_of)
       .def_readonly("work_s", &Answer::work_s)
-      .def_property_readonly("tables", [](const Answer& of) { return tables_of(of.text); })
+      .def_readonly("command_s", &Answer::command_s)
+      .def_property_readonly("tables", [](Answer& of) { return tables_of(text_of(of)); })
       .def(
           "table",
-          [](const Answer& of, const std::string& key) {
-            return std::make_shared<Table>(table_of(of.text, key));
+          [](Answer& of, const std::string& key) {
+            return std::make_shared<Table>(table_of(text_of(of), key));
           },
           py::arg("key"))
-      .def_property_readonly("figures", [](const Answer& of) { return of.findings.figures; })
+      .def_property_readonly("figures", [](Answer& of) { return findings_of(of).figures; })
       .def("figure", figure_of, py::arg("kind"), py::arg("prefix"), py::arg("compact"))
       .def("page", page_of)
       .def_property_readonly("timeline",
-                             [](const Answer& of) { return timeline_of(of.findings.step); });
+                             [](Answer& of) { return timeline_of(findings_of(of).step); });
 }
 
 }  // namespace lockstep::python

@@ -7,7 +7,4 @@ namespace lockstep::python {
 /// `_native.Answer`: what a command printed and found; `_native.Table`: its rows as columns.
 void add_answer(pybind11::module_& module);
 
-/// `_native.call()`: executes a command without the GIL.
-void add_call(pybind11::module_& module);
-
 }  // namespace lockstep::python

@@ -40,7 +40,7 @@ void wait_for(Session& session, const py::object& progress) {
 
 }  // namespace
 
-std::shared_ptr<Answer> do_aside(Session::Work work, const Session::Documents& documents,
+std::shared_ptr<Answer> do_aside(Session::Work work, const Documents& documents,
                                  const py::object& progress) {
   const auto session = std::make_shared<Session>(std::move(work), documents, !progress.is_none());
   session->start();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -8,25 +7,17 @@
 
 namespace lockstep::python {
 
+/// Whether a command that took as long last time goes on in the thread of its caller, which costs
+/// microseconds; another has a thread of its own, which costs a tenth of a millisecond.
+[[nodiscard]] bool is_brief(double seconds);
+
 /// Options that write files: a command with one of them is not begun twice.
 [[nodiscard]] const std::vector<std::string>& writing_options();
+[[nodiscard]] bool writes_files(const std::string& word);
 
-/// How long commands take, from which follows where the next call of one goes on: one that was
-/// brief in the thread of its caller, which costs microseconds, another on a thread of its own,
-/// which costs a tenth of a millisecond. Needs the GIL.
-class Durations {
- public:
-  [[nodiscard]] bool is_brief(const std::vector<std::string>& words) const;
-  void note(const std::vector<std::string>& words, double seconds);
-
- private:
-  std::map<std::string, double> last_{};
-};
-
-/// Executes a command in this thread; false: it takes longer than it did, and was given up at a
-/// report of its progress. Nothing interrupts it before. Passes on its exceptions, with what it had
-/// printed in `answer`.
-[[nodiscard]] bool finish_briefly(const std::vector<std::string>& words,
-                                  const Session::Documents& documents, Answer& answer);
+/// Executes the command of `answer` in this thread; false: it takes longer than it did, and was
+/// given up at a report of its progress. Nothing interrupts it before. Passes on its exceptions,
+/// with what it had printed in `answer`.
+[[nodiscard]] bool finish_briefly(Answer& answer);
 
 }  // namespace lockstep::python

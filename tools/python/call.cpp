@@ -1,15 +1,18 @@
+#include "tools/python/call.hpp"
+
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <exception>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "tools/lockstep/command_line.hpp"
-#include "tools/python/answer.hpp"
 #include "tools/python/aside.hpp"
 #include "tools/python/brief_call.hpp"
 #include "tools/python/errors.hpp"
-#include "tools/python/session.hpp"
 
 namespace py = pybind11;
 
@@ -17,42 +20,49 @@ namespace lockstep::python {
 
 namespace {
 
-/// Of the thread that has the GIL.
-Durations& durations() {
-  static Durations all;
-  return all;
-}
-
-/// In this thread. Null: it takes longer than expected.
-std::shared_ptr<Answer> call_briefly(const std::vector<std::string>& words,
-                                     const Session::Documents& documents) {
+std::shared_ptr<Answer> call(std::vector<std::string> words, Documents documents,
+                             const py::object& progress) {
+  double& last = last_duration(words.front());
   auto answer = std::make_shared<Answer>();
-  bool finished = false;
-  std::exception_ptr error;
-  {
-    const py::gil_scoped_release without;
-    try {
-      finished = finish_briefly(words, documents, *answer);
-    } catch (...) {
-      error = std::current_exception();
-    }
+  answer->words = std::move(words);
+  answer->documents = std::move(documents);
+  const bool brief = progress.is_none() && is_brief(last) &&
+                     std::none_of(answer->words.begin(), answer->words.end(), writes_files);
+  if (!brief || !call_briefly(answer)) {
+    const auto run = [words = answer->words](Answer& out) {
+      out.command_s = cli::run_command(words);
+    };
+    auto done = do_aside(run, answer->documents, progress);
+    done->words = std::move(answer->words);
+    done->documents = std::move(answer->documents);
+    answer = std::move(done);
   }
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-  if (error) raise_as_python(error, py::cast(answer));
-  return finished ? answer : nullptr;
-}
-
-std::shared_ptr<Answer> call(const std::vector<std::string>& words,
-                             const Session::Documents& documents, const py::object& progress) {
-  std::shared_ptr<Answer> answer;
-  if (progress.is_none() && durations().is_brief(words)) answer = call_briefly(words, documents);
-  const auto run = [words](Answer& out) { out.work_s = cli::run_command(words); };
-  if (!answer) answer = do_aside(run, documents, progress);
-  durations().note(words, answer->work_s);
+  if (answer->command_s > 0) last = answer->command_s;
   return answer;
 }
 
 }  // namespace
+
+double& last_duration(const std::string& command) {
+  static std::map<std::string, double> all;
+  return all[command];
+}
+
+bool call_briefly(const std::shared_ptr<Answer>& answer) {
+  bool finished = false;
+  std::exception_ptr error;
+  // What gil_scoped_release does beyond this is for threads that have no state of Python yet.
+  PyThreadState* const thread = PyEval_SaveThread();
+  try {
+    finished = finish_briefly(*answer);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  PyEval_RestoreThread(thread);
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  if (error) raise_as_python(error, py::cast(answer));
+  return finished;
+}
 
 void add_call(py::module_& module) {
   py::class_<ProgressEvent>(module, "Progress")

@@ -30,20 +30,26 @@ struct ProgressEvent {
   double share = 0;       // of the expected time, or of the phase; 0: not known
 };
 
+/// Names and texts of files in memory.
+using Documents = std::vector<std::pair<std::string, std::string>>;
+
 /// What a command printed and found.
 struct Answer {
-  std::string text{};                // of stdout
-  std::vector<std::string> notes{};  // of stderr, a line each
+  std::string text{};                   // of stdout
+  std::function<std::string()> rest{};  // makes the text; empty: it is there
+  std::vector<std::string> notes{};     // of stderr, a line each
   cli::Findings findings{};
-  double work_s = 0;  // of the command itself, without its options; 0: not known
+  std::function<cli::Findings()> find{};  // makes the findings; empty: they are there
+  std::vector<std::string> words{};       // of the command
+  Documents documents{};
+  double work_s = 0;     // of the command's own work
+  double command_s = 0;  // with its options and its text, unless `rest` makes that; 0: not known
 };
 
 /// A command, or other work of one, on a thread of its own, which owns all that it uses: who waits
 /// for it may leave at any time, and it ends by itself.
 class Session final : public cli::Host, public std::enable_shared_from_this<Session> {
  public:
-  using Documents = std::vector<std::pair<std::string, std::string>>;  // name, text
-
   using Work = std::function<void(Answer&)>;
 
   /// `documents` can be read as files while it lives. `watched`: keeps events for drain().
@@ -63,6 +69,7 @@ class Session final : public cli::Host, public std::enable_shared_from_this<Sess
   void print(const std::string& text) override;
   void note(const std::string& text) override;
   void keep(cli::Findings findings) override;
+  void add_work(double seconds) override { answer_.work_s += seconds; }
   [[nodiscard]] bool is_stopped() const override { return stopped_; }
 
  protected:

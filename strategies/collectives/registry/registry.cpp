@@ -146,10 +146,21 @@ std::vector<std::string_view> algorithm_names(Collective collective) {
 }
 
 const CollectiveAlgorithm* find_algorithm(Collective collective, std::string_view name) {
-  for (const CollectiveAlgorithm& row : table()) {
-    if (row.collective == collective && row.name == name) return &row;
-  }
-  return nullptr;
+  // Names next to each other: a search through the rows would read all of the table.
+  struct Named {
+    Collective collective;
+    std::string_view name;
+    const CollectiveAlgorithm* row;
+  };
+  static const std::vector<Named> kNames = [] {
+    std::vector<Named> out;
+    for (const CollectiveAlgorithm& row : table()) out.push_back({row.collective, row.name, &row});
+    return out;
+  }();
+  const auto found = std::ranges::find_if(kNames, [&](const Named& each) {
+    return each.collective == collective && each.name == name;
+  });
+  return found == kNames.end() ? nullptr : found->row;
 }
 
 const AlgorithmParameter* find_parameter(const CollectiveAlgorithm& algorithm,

@@ -122,9 +122,9 @@ std::string default_algorithm(Collective collective) {
 }
 
 Collective collective_of(const std::string& name) {
+  if (const auto known = parse_collective(name); known && to_string(*known) == name) return *known;
   std::vector<std::string_view> names;
   for (const Collective each : collectives()) names.push_back(to_string(each));
-  if (std::find(names.begin(), names.end(), name) != names.end()) return *parse_collective(name);
   const std::string text = fmt::format("no collective named \"{}\"", name);
   if (const auto meant = did_you_mean(name, names))
     throw RequestError(fmt::format("{}; did you mean \"{}\"?", text, *meant));

@@ -41,6 +41,10 @@ bool is_path(const std::string& name) {
 /// a file.
 std::string ClusterRequest::path() const {
   if (is_path(cluster)) return cluster;
+  // The whole name of a shipped one needs no list of all.
+  std::error_code ignored;
+  const fs::path whole = fs::path{config_folder()} / "clusters" / (cluster + ".json");
+  if (fs::is_regular_file(whole, ignored)) return whole.string();
   const ConfigNames clusters{config_folder(), "clusters"};
   if (const auto id = clusters.known(cluster)) return clusters.file_of(*id).string();
   const ConfigNames scenarios{config_folder(), "scenarios"};
@@ -54,13 +58,13 @@ namespace {
 
 /// The device that a cluster file names: from the devices next to the cluster's own folder, else a
 /// shipped one, else one next to the cluster.
-std::optional<fs::path> device_file(const std::string& cluster_path, const std::string& id,
-                                    const ConfigNames& shipped) {
+std::optional<fs::path> device_file(const std::string& cluster_path, const std::string& id) {
   if (id.find('/') != std::string::npos) return std::nullopt;
   std::error_code ignored;
   const fs::path folder = fs::path(cluster_path).parent_path();
   const fs::path near = folder / "../devices" / (id + ".json");
   if (fs::exists(near, ignored)) return near.lexically_normal();
+  const ConfigNames shipped{config_folder(), "devices"};
   if (const auto known = shipped.known(id)) return shipped.file_of(*known);
   const fs::path local = folder / (id + ".json");
   if (local != cluster_path && file_exists(local)) return local.lexically_normal();
@@ -75,8 +79,7 @@ std::optional<Device> read_device_of(const JsonDocument& document, Problems& pro
   const auto* given = value != nullptr ? value->get_if<std::string>() : nullptr;
   if (value != nullptr && given == nullptr) return std::nullopt;  // the cluster's reader says so
   const std::string id = given != nullptr ? *given : "host";
-  const ConfigNames shipped{config_folder(), "devices"};
-  const auto file = device_file(document.file, id, shipped);
+  const auto file = device_file(document.file, id);
   try {
     if (file) return load_device(*file);
   } catch (const ConfigError& error) {
@@ -84,7 +87,7 @@ std::optional<Device> read_device_of(const JsonDocument& document, Problems& pro
     return std::nullopt;
   }
   problems.note(value != nullptr ? value->at : document.root.at, "/device",
-                shipped.complaint("device", id));
+                ConfigNames{config_folder(), "devices"}.complaint("device", id));
   return std::nullopt;
 }
 
@@ -227,6 +230,7 @@ LoadedCluster ClusterRequest::load(int extra_hosts) const {
       throw RequestError(fields_of({nodes, ranks}),
                          "a scenario determines the size of its cluster");
     LoadedCluster loaded = cluster_of_scenario(from, overrides);
+    loaded.file = from;
     loaded.link_changes = apply_link_changes({set_links, failed}, policy(), seed, loaded.cluster);
     return loaded;
   }
@@ -246,6 +250,7 @@ LoadedCluster ClusterRequest::load(int extra_hosts) const {
                                : fmt::format("{} with {}", file->name, fmt::join(overrides, ", "));
   std::string summary = overrides.empty() ? file->summary : "";  // of the unchanged cluster
   LoadedCluster loaded{name, std::move(summary), std::move(*device), std::move(file->cluster), {}};
+  if (!document) loaded.file = from;
   loaded.link_changes = apply_link_changes({set_links, failed}, policy(), seed, loaded.cluster);
   return loaded;
 }

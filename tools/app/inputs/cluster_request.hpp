@@ -30,6 +30,7 @@ struct LoadedCluster {
   Device device;
   Cluster cluster;
   LinkEffects link_changes;  // of the requested changes
+  std::string file{};        // that was read; empty: none
 };
 
 /// A cluster by file or shipped name, with size, routes and modified links.

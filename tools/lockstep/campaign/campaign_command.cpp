@@ -94,7 +94,8 @@ void campaign(Options& given) {
   request.on_phase = phase_line("campaign", "fewer --replicates take less");
   const auto done = [&] {
     try {
-      return std::make_shared<const CampaignResult>(simulate_campaign(request));
+      return timed(
+          [&] { return std::make_shared<const CampaignResult>(simulate_campaign(request)); });
     } catch (const ConfigError& error) {
       if (!request.jobs) throw;
       throw as_written(error, *request.jobs);

@@ -146,7 +146,7 @@ CollectiveRequest request_of(const Options& given) {
 }
 
 /// What makes one long simulation shorter.
-std::string advice_for(const CollectiveRequest& request) {
+std::string_view advice_for(const CollectiveRequest& request) {
   if (!request.fold) return "--fold auto or fewer ranks take less";
   if (request.network.parsed() == NetworkModel::queue)
     return "--network fluid or fewer ranks take less";
@@ -171,14 +171,14 @@ class CollectiveJob {
       : given_{given},
         assertions_{parse_assertions(given.asserts)},
         targets_{targets_of(given)},
-        request_{request_of(given)} {
+        request_{std::make_shared<CollectiveRequest>(request_of(given))} {
     check_report(given.report);
   }
 
   void run() {
     if (!given_.concurrent.empty()) {
-      const Report report =
-          report_of(request_, run_concurrent(given_.concurrent, request_), given_.concurrent);
+      const auto done = timed([&] { return run_concurrent(given_.concurrent, *request_); });
+      const Report report = report_of(*request_, done, given_.concurrent);
       keep([&] { return Findings{[report] { return collective_page(report, nullptr); }}; });
       show(report);
       write_page(report, nullptr);
@@ -189,23 +189,30 @@ class CollectiveJob {
       cross();
     } else {
       trace();
-      const auto shared = std::make_shared<const CollectiveReport>(simulated(request_));
+      const auto shared = timed([&] {
+        request_->on_phase = phase_line("collective", advice_for(*request_));
+        return std::make_shared<const CollectiveReport>(run_collective(*request_));
+      });
+      request_->on_phase = {};  // ends its line
       const CollectiveReport& done = *shared;
-      if (given_.style.format != Format::table && !request_.every_row)  // tables name them
+      if (given_.style.format != Format::table && !request_->every_row)  // tables name them
         for (const RequestProblem& each : done.left_out)
           print_note("note: not applicable: " + text_of_left_out(each));
-      const Report report = report_of(request_, done, given_.classes, given_.style);
-      keep([&] {
+      const auto report = [request = request_, shared,
+                           classes = given_.classes](const OutputStyle& style) {
+        return report_of(*request, *shared, classes, style);
+      };
+      keep_later([report, shared, drawn = has_figures()] {
         // As with --report, which goes with a table: that of other formats has more columns.
-        const auto page = [request = request_, shared, classes = given_.classes] {
-          return report_of(request, *shared, classes, OutputStyle{});
-        };
-        return collective_findings(page, has_figures(),
+        return collective_findings([report] { return report(OutputStyle{}); }, drawn,
                                    {[shared] { return shared; }, nullptr, nullptr});
       });
-      show(report);
-      finish(report, {&done, nullptr, nullptr});
-      check(report);
+      print_later(given_.style,
+                  [report, style = given_.style] { return render(report(style), style); });
+      if (!writes_more() && assertions_.empty()) return;
+      const Report made = report(given_.style);
+      finish(made, {&done, nullptr, nullptr});
+      check(made);
     }
   }
 
@@ -223,13 +230,15 @@ class CollectiveJob {
   /// Before anything is printed: one algorithm at one size, or a refusal.
   void trace() const {
     if (given_.trace.empty()) return;
-    write_collective_trace(shown(request_), given_.trace,
+    write_collective_trace(shown(*request_), given_.trace,
                            trace_size_note(given_.trace, "fewer ranks or chunks make it smaller"));
   }
 
   void compare() {
-    const auto shared = std::make_shared<const AgainstReport>(run_against(
-        {given_.against, given_.candidates, given_.cluster_is_given, given_.root}, request_));
+    const auto shared = timed([&] {
+      return std::make_shared<const AgainstReport>(run_against(
+          {given_.against, given_.candidates, given_.cluster_is_given, given_.root}, *request_));
+    });
     const AgainstReport& done = *shared;
     const Report report = report_of(done, given_.against);
     keep([&] {
@@ -237,7 +246,7 @@ class CollectiveJob {
                                  {points_of(done.request), nullptr, shared});
     });
     show(report);
-    if (!targets_.empty() || !given_.report.empty()) {
+    if (writes_more()) {
       const CollectiveReport points = simulated(done.request);
       finish(report, {&points, nullptr, &done});
     }
@@ -245,16 +254,17 @@ class CollectiveJob {
   }
 
   void cross() {
-    const auto shared = std::make_shared<const CrossoverReport>(find_crossovers(request_));
+    const auto shared =
+        timed([&] { return std::make_shared<const CrossoverReport>(find_crossovers(*request_)); });
     const CrossoverReport& done = *shared;
-    const Report report = report_of(request_, done);
+    const Report report = report_of(*request_, done);
     keep([&] {
       return collective_findings([report] { return report; }, has_figures(),
-                                 {points_of(request_), shared, nullptr});
+                                 {points_of(*request_), shared, nullptr});
     });
     show(report);
-    if (!targets_.empty() || !given_.report.empty()) {
-      const CollectiveReport points = simulated(request_);
+    if (writes_more()) {
+      const CollectiveReport points = simulated(*request_);
       finish(report, {&points, &done, nullptr});
     }
     check(report);
@@ -265,6 +275,8 @@ class CollectiveJob {
   }
 
   void show(const Report& report) const { print(render(report, given_.style)); }
+
+  [[nodiscard]] bool writes_more() const { return !targets_.empty() || !given_.report.empty(); }
 
   /// Figures, and the page that has all of them.
   void finish(const Report& report, const CollectiveFigureData& data) const {
@@ -280,13 +292,13 @@ class CollectiveJob {
 
   /// Figures need a size above 0.
   [[nodiscard]] bool has_figures() const {
-    return std::ranges::any_of(request_.sizes, [](Bytes size) { return size > Bytes{}; });
+    return std::ranges::any_of(request_->sizes, [](Bytes size) { return size > Bytes{}; });
   }
 
   const Options& given_;
   std::vector<Assertion> assertions_;
   std::vector<FigureTarget> targets_;
-  CollectiveRequest request_;
+  std::shared_ptr<CollectiveRequest> request_;
 };
 
 void add_sizes(const Command& command, const std::shared_ptr<Options>& given) {

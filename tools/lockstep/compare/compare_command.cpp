@@ -50,7 +50,8 @@ void compare(const Options& given) {
   const RunOptions& b = second.options;
   CompareRequest request{a.step, b.step, options_differ(a, b), given.shapley};
   request.on_phase = phase_line("compare", "--shapley 0 takes less");
-  const auto compared = std::make_shared<const CompareResult>(compare_steps(request));
+  const auto compared =
+      timed([&] { return std::make_shared<const CompareResult>(compare_steps(request)); });
   const CompareResult& result = *compared;
   request.on_phase = {};  // ends its line
   note_other_result(first, result.a);

@@ -12,6 +12,7 @@
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/explain/explain_render.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/cluster_options.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
@@ -94,6 +95,7 @@ std::optional<RoundRange> rounds_of(const std::string& text) {
 
 /// Refuses a scenario and the name of a pipeline schedule with what shows them.
 void refuse_pipelines(const std::string& name) {
+  if (parse_collective(name)) return;
   const ConfigNames scenarios{config_folder(), "scenarios"};
   const std::vector<std::string> begins = scenarios.beginning_with("pipeline-" + name);
   const auto scenario = begins.empty() ? scenarios.known(name) : begins.front();
@@ -196,7 +198,11 @@ void add_explain(const Command& app) {
       "  lockstep explain all_reduce --algorithm halving_doubling --ranks 8 --rounds 1..3 --format "
       "md");
   command->resets(given);
-  command->callback([given] { print(render(explain(request_of(*given)), given->style)); });
+  command->callback([given] {
+    const ExplainRequest request = request_of(*given);
+    const auto found = timed([&] { return std::make_shared<const Explanation>(explain(request)); });
+    print_later(given->style, [found, style = given->style] { return render(*found, style); });
+  });
 }
 
 }  // namespace lockstep::cli

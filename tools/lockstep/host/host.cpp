@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <utility>
 
 namespace lockstep::cli {
 
@@ -34,6 +35,15 @@ HostScope::~HostScope() {
   current = nullptr;
 }
 
+WorkTime::WorkTime() : host_{host()} {
+  if (host_ != nullptr) begun_ = std::chrono::steady_clock::now();
+}
+
+WorkTime::~WorkTime() {
+  if (host_ == nullptr) return;
+  host_->add_work(std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count());
+}
+
 void print_note(const std::string& line) {
   if (Host* to = host()) return to->note(line);
   fmt::print(stderr, "{}\n", line);
@@ -41,6 +51,10 @@ void print_note(const std::string& line) {
 
 void keep(const std::function<Findings()>& findings) {
   if (Host* to = host()) to->keep(findings());
+}
+
+void keep_later(std::function<Findings()> find) {
+  if (Host* to = host()) to->keep_later(std::move(find));
 }
 
 }  // namespace lockstep::cli

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/app/progress.hpp"
@@ -42,8 +44,15 @@ class Host {
 
   /// For stdout and for stderr: a whole output, a note without its end of line.
   virtual void print(const std::string& text) = 0;
+  /// For stdout as well, for who may never read it: `make` keeps what it needs, and reads no files.
+  virtual void print_later(std::function<std::string()> make) {
+    print(std::exchange(make, nullptr)());
+  }
   virtual void note(const std::string& text) = 0;
   virtual void keep(Findings findings) = 0;
+  virtual void keep_later(std::function<Findings()> find) { keep(std::exchange(find, nullptr)()); }
+  /// Time of a command's own work, see WorkTime.
+  virtual void add_work(double seconds) = 0;
 
   /// These are called from several threads. The first two throw Stopped once it is stopped.
   void show(const app::WorkProgress& progress);
@@ -70,7 +79,31 @@ class HostScope {
 /// A note to the user, on stderr or to the host: "lockstep: note: ..." is the whole line.
 void print_note(const std::string& line);
 
+/// While it lives, the command does what it is for: its options are read, its output is not yet
+/// made. For the host, which compares.
+class WorkTime {
+ public:
+  WorkTime();
+  WorkTime(const WorkTime&) = delete;
+  WorkTime& operator=(const WorkTime&) = delete;
+  ~WorkTime();
+
+ private:
+  Host* host_;
+  std::chrono::steady_clock::time_point begun_{};
+};
+
+/// Executes `work` as the command's own.
+template <class Work>
+auto timed(const Work& work) {
+  const WorkTime time;
+  return work();
+}
+
 /// Gives findings to the host, if there is one.
 void keep(const std::function<Findings()>& findings);
+
+/// The same, when it first asks for them, if ever: `find` keeps what it needs.
+void keep_later(std::function<Findings()> find);
 
 }  // namespace lockstep::cli

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "sim/config/did_you_mean.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/list/card.hpp"
 #include "tools/lockstep/list/list_algorithms.hpp"
 #include "tools/lockstep/list/list_training.hpp"
@@ -185,14 +187,17 @@ void add_list(const Command& app) {
       throw UsageError(fmt::format("list {}: --verbose and a second name are for algorithms only",
                                    given->which));
     given->algorithms.table = given->style.is_table();
-    Report report = algorithms     ? list_algorithms(given->algorithms)
-                    : name.empty() ? registry(given->which)
-                                   : list_entry(given->which, name);
+    Report report = timed([&] {
+      return algorithms     ? list_algorithms(given->algorithms)
+             : name.empty() ? registry(given->which)
+                            : list_entry(given->which, name);
+    });
     // Entries of the other lists have no card.
     report.one_line = !algorithms && given->which != "topologies" && name.empty();
     report.whole_entry = fmt::format("`lockstep list {} NAME`", given->which);
     report.config = fmt::format("{{\"registry\": \"{}\"}}", given->which);
-    print(render(report, given->style));
+    print_later(given->style, [report = std::make_shared<const Report>(std::move(report)),
+                               style = given->style] { return render(*report, style); });
   });
 }
 

@@ -3,7 +3,7 @@
 namespace lockstep::cli {
 
 Json cluster_json(const ClusterRequest& request, const LoadedCluster& loaded) {
-  Json out{{"file", request.path()},
+  Json out{{"file", loaded.file.empty() ? request.path() : loaded.file},
            {"name", loaded.name},
            {"device", loaded.device.id},
            {"nodes", loaded.cluster.nodes()},

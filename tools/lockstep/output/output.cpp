@@ -148,4 +148,10 @@ void print(const std::string& text) {
     throw app::IoError("cannot write to standard output");
 }
 
+void print_later(const OutputStyle& style, std::function<std::string()> make) {
+  Host* const to = host();
+  if (to != nullptr && style.format == Format::json) return to->print_later(std::move(make));
+  print(make());
+}
+
 }  // namespace lockstep::cli

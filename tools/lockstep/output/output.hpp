@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -86,5 +87,9 @@ struct Report {
 
 /// Writes to stdout. Throws IoError.
 void print(const std::string& text);
+
+/// Writes what `make` returns, which a host may leave to later where it is JSON: `make` keeps what
+/// it needs, and reads no files.
+void print_later(const OutputStyle& style, std::function<std::string()> make);
 
 }  // namespace lockstep::cli

@@ -151,15 +151,15 @@ std::string phase_text(const std::string& command, const app::Phase& phase, doub
   return rate > 0 ? out + estimate_of((1 - phase.share) / rate) : out;
 }
 
-app::OnPhase phase_line(std::string command, std::string advice) {
+app::OnPhase phase_line(std::string_view command, std::string_view advice) {
   if (Host* to = host()) return [to](const app::Phase& phase) { to->show(phase); };
-  return [line = std::make_shared<PhaseLine>(std::move(command), std::move(advice))](
+  return [line = std::make_shared<PhaseLine>(std::string{command}, std::string{advice})](
              const app::Phase& phase) { line->show(phase); };
 }
 
-app::OnProgress progress_line(std::string what, std::string advice) {
+app::OnProgress progress_line(std::string_view what, std::string_view advice) {
   if (Host* to = host()) return [to](const app::WorkProgress& now) { to->show(now); };
-  return [what = std::move(what), advice = std::move(advice),
+  return [what = std::string{what}, advice = std::string{advice},
           line = std::make_shared<std::optional<Progress>>()](const app::WorkProgress& now) {
     if (now.done == 0 && !line->has_value()) line->emplace(what, advice);
     if (line->has_value()) line->value().show(now);

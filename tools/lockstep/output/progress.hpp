@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -89,9 +90,9 @@ class PhaseLine {
 
 /// Shows a use case's phases on such a line, removed with the last copy of the result.
 /// `advice`: what makes a job of minutes shorter.
-[[nodiscard]] app::OnPhase phase_line(std::string command, std::string advice);
+[[nodiscard]] app::OnPhase phase_line(std::string_view command, std::string_view advice);
 
 /// Shows a use case's progress on such a line, removed at the end.
-[[nodiscard]] app::OnProgress progress_line(std::string what, std::string advice);
+[[nodiscard]] app::OnProgress progress_line(std::string_view what, std::string_view advice);
 
 }  // namespace lockstep::cli

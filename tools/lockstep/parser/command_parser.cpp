@@ -210,33 +210,38 @@ Option Option::allow_extra_args(bool are) const {
 
 Option Command::add_option(const std::string& names, std::string& value,
                            const std::string& help) const {
-  return Option{app_->add_option(names, value, help)};
+  return bound(app_->add_option(names, value, help), &value);
 }
 
 Option Command::add_option(const std::string& names, std::int64_t& value,
                            const std::string& help) const {
-  return Option{app_->add_option(names, value, help)};
+  return bound(app_->add_option(names, value, help), &value);
 }
 
 Option Command::add_option(const std::string& names, std::vector<std::string>& values,
                            const std::string& help) const {
-  return Option{app_->add_option(names, values, help)};
+  return bound(app_->add_option(names, values, help), &values);
 }
 
 Option Command::add_option(const std::string& names,
                            std::vector<std::pair<std::string, std::string>>& values,
                            const std::string& help) const {
-  return Option{app_->add_option(names, values, help)};
+  return bound(app_->add_option(names, values, help), &values);
 }
 
 Option Command::add_option(const std::string& names,
                            const std::function<void(const std::string&)>& take,
                            const std::string& help) const {
-  return Option{app_->add_option_function<std::string>(names, take, help)};
+  return bound(app_->add_option_function<std::string>(names, take, help), take);
 }
 
 Option Command::add_flag(const std::string& names, bool& value, const std::string& help) const {
-  return Option{app_->add_flag(names, value, help)};
+  return bound(app_->add_flag(names, value, help), &value);
+}
+
+Option Command::bound(CLI::Option* option, OptionTarget target) const {
+  memory_->targets[option] = std::move(target);
+  return Option{option};
 }
 
 Option Command::get_option(const std::string& name) const {
@@ -244,14 +249,17 @@ Option Command::get_option(const std::string& name) const {
 }
 
 void Command::remove_option(Option option) const {
+  memory_->targets.erase(option.get());
   app_->remove_option(option.get());
 }
 
 std::size_t Command::count(const std::string& name) const {
+  if (memory_->direct != nullptr) return memory_->direct->count(app_, name);
   return app_->count(name);
 }
 
 std::vector<std::string> Command::given_words(const std::vector<std::string>& without) const {
+  if (memory_->direct != nullptr) return memory_->direct->given_words(without);
   std::vector<std::string> out;
   for (const CLI::Option* option : app_->get_options()) {
     const std::string name = option->get_name(option->get_positional());
@@ -331,7 +339,10 @@ std::string CommandParser::parse(int argc, char** argv) const {
 }
 
 const std::function<void()>* CommandParser::action_of(const std::vector<std::string>& words) {
-  if (!direct_) direct_ = std::make_unique<DirectWords>(*app_);
+  if (!direct_) {
+    direct_ = std::make_unique<DirectWords>(*app_, memory_->targets);
+    memory_->direct = direct_.get();
+  }
   const CLI::App* command = direct_->set(words);
   const auto found = memory_->actions.find(command);
   return found == memory_->actions.end() ? nullptr : &found->second;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tools/lockstep/parser/command_info.hpp"
@@ -39,8 +40,15 @@ class Option {
   CLI::Option* option_;
 };
 
+/// The variable that an option sets.
+using OptionTarget = std::variant<std::string*, std::int64_t*, bool*, std::vector<std::string>*,
+                                  std::vector<std::pair<std::string, std::string>>*,
+                                  std::function<void(const std::string&)>>;
+
 /// What a parser needs to be used more than once.
 struct ParserMemory {
+  std::map<const CLI::Option*, OptionTarget> targets{};
+  const DirectWords* direct = nullptr;  // has the options that are given, if not null
   std::map<const CLI::App*, std::function<void()>> actions{};
   std::vector<std::function<void()>> resets{};
 };
@@ -93,6 +101,9 @@ class Command {
   const Command& operator*() const { return *this; }
 
  private:
+  /// Also set without CLI11.
+  [[nodiscard]] Option bound(CLI::Option* option, OptionTarget target) const;
+
   CLI::App* app_;
   ParserMemory* memory_;
 };

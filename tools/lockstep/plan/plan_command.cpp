@@ -259,10 +259,12 @@ void run_and_print(Options& given, const std::optional<EmitTarget>& emit) {
   given.plan.stop = InterruptGuard::asked_to_stop();
   SearchLine line;
   given.plan.on_progress = search_progress(line);
-  const auto found = std::make_shared<const PlanResult>(
-      given.store.empty()
-          ? app::plan(given.plan)
-          : app::plan_into_store({given.plan, given.store, given.resume, kVersion}));
+  const auto found = timed([&] {
+    return std::make_shared<const PlanResult>(
+        given.store.empty()
+            ? app::plan(given.plan)
+            : app::plan_into_store({given.plan, given.store, given.resume, kVersion}));
+  });
   const PlanResult& result = *found;
   keep([&] { return findings_of(given, found); });
   line.clear();

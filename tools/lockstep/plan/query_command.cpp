@@ -7,6 +7,7 @@
 
 #include "tools/app/json.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
@@ -51,7 +52,8 @@ Report report_of(const Options& given, const DatabaseRows& found) {
 
 void run_and_print(const Options& given) {
   try {
-    print(render(report_of(given, query_store(given.file, given.sql)), given.style));
+    const auto found = timed([&] { return query_store(given.file, given.sql); });
+    print(render(report_of(given, found), given.style));
   } catch (const RequestError& error) {
     if (error.place() != "sql") throw;
     throw UsageError(fmt::format("SQL: {}", error.message()));

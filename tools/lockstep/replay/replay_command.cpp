@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/cluster_options.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
@@ -50,7 +51,7 @@ ReplayTraceRequest request_of(const Options& given) {
 /// Only tables and JSON have room for notes.
 void run(const Options& given) {
   const ReplayTraceRequest request = request_of(given);
-  const ReplayTraceResult result = replay_trace(request);
+  const ReplayTraceResult result = timed([&] { return replay_trace(request); });
   const Format format = given.style.format;
   if (format == Format::csv || format == Format::md)
     for (const std::string& note : result.notes) fmt::print(stderr, "lockstep: note: {}\n", note);

@@ -191,10 +191,11 @@ std::string page_of(const RunOptions& run, std::optional<std::int64_t> suggestio
   return run_page(run, run_step(request), variants);
 }
 
-Findings findings_of(const RunOptions& run, std::optional<std::int64_t> suggestions,
+Findings findings_of(const std::shared_ptr<const RunOptions>& run,
+                     std::optional<std::int64_t> suggestions,
                      const std::shared_ptr<const TrainingStepResult>& step,
-                     const std::vector<VariantResult>& variants) {
-  return {[=] { return page_of(run, suggestions, *step, variants); }, run_figure_kinds(),
+                     const std::shared_ptr<const std::vector<VariantResult>>& variants) {
+  return {[=] { return page_of(*run, suggestions, *step, *variants); }, run_figure_kinds(),
           [step](const std::string& kind, const figures::FigureStyle& style) {
             return run_figure(kind, *step, style);
           },
@@ -205,17 +206,25 @@ void run_and_print(Options& given, const StepSource& source,
                    const std::vector<FigureTarget>& targets) {
   const std::vector<Assertion> assertions = parse_assertions(given.asserts);
   try {
-    const auto simulated = std::make_shared<const TrainingStepResult>(run_step(given.run.step));
+    const auto simulated =
+        timed([&] { return std::make_shared<const TrainingStepResult>(run_step(given.run.step)); });
     const TrainingStepResult& result = *simulated;
     note_other_result(source, result);
     note_missing_counters(given, result.step);
-    const auto variants = given.variants ? run_variants(given.run.step, result.scenario)
-                                         : std::vector<VariantResult>{};
+    const auto kept = std::make_shared<std::vector<VariantResult>>();
+    if (given.variants)
+      *kept = timed([&] { return run_variants(given.run.step, result.scenario); });
+    const std::vector<VariantResult>& variants = *kept;
     given.run.step.on_phase = {};  // ends its line
-    keep([&] { return findings_of(given.run, given.suggestions, simulated, variants); });
+    const auto run = std::make_shared<const RunOptions>(given.run);
+    keep_later([run, simulated, kept, suggestions = given.suggestions] {
+      return findings_of(run, suggestions, simulated, kept);
+    });
     if (!given.run.append.empty())
       append_rows(given.run.append, report_of_rows(given.run, rows_of_run(result, variants)));
-    print(render_run(given.run, result, variants, given.style));
+    print_later(given.style, [run, simulated, kept, style = given.style] {
+      return render_run(*run, *simulated, *kept, style);
+    });
     for (const FigureTarget& target : targets)
       write_figure(run_figure(target.kind, result), target);
     if (!given.run.report.empty())
@@ -256,7 +265,8 @@ void run_jobs_and_print(const Options& given) {
   check_report(given.run.report);
   Report report;
   try {
-    const auto done = std::make_shared<const app::JobsResult>(app::run_jobs(request));
+    const auto done =
+        timed([&] { return std::make_shared<const app::JobsResult>(app::run_jobs(request)); });
     const app::JobsResult& result = *done;
     report = jobs_report(result);
     keep([&] { return Findings{[done] { return jobs_page(*done); }}; });

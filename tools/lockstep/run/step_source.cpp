@@ -178,7 +178,7 @@ StepSource step_source(const std::string& text, const std::vector<std::string>& 
 }
 
 void note_other_result(const StepSource& source, const TrainingStepResult& result) {
-  if (!source.is_as_written) return;
+  if (!source.is_as_written || (source.fingerprint.empty() && !source.step)) return;
   const std::string now = fingerprint_of_run(result);
   constexpr const char* kWhy = "another version or other files; what follows is of the new one";
   if (!source.fingerprint.empty() && source.fingerprint != now)

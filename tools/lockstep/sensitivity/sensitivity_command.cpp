@@ -112,7 +112,7 @@ void find(const Options& given, const StepSource& source) {
     if (!condition) condition = condition_of(given.wanted, result);
     return holds_for(*condition, report_of_rows({}, rows_of_run(result, {})));
   };
-  const FoundValue found = find_value(request);
+  const FoundValue found = timed([&] { return find_value(request); });
   const Report report = found_value_report(found, given.wanted);
   keep([&] { return Findings{[report] { return report_page(report, {}); }}; });
   print(render(report, given.style));
@@ -129,7 +129,8 @@ void analyse(const Options& given, const StepSource& source) {
   request.shipped_spreads = given.shipped_spreads;
   for (const std::string& each : given.spreads) request.spreads.push_back(spread_of(each));
   request.on_progress = progress_line("sensitivity", "--elasticities or --figure NAME takes less");
-  const auto done = std::make_shared<const SensitivityResult>(sensitivity(request));
+  const auto done =
+      timed([&] { return std::make_shared<const SensitivityResult>(sensitivity(request)); });
   const SensitivityResult& result = *done;
   request.on_progress = {};
   keep([&] {

@@ -80,7 +80,7 @@ void run_and_print(Options& given, const Command& command) {
   request.on_progress = progress_line("sweep", "fewer values of --vary take less");
   const InterruptGuard interrupt;
   request.stop = InterruptGuard::asked_to_stop();
-  const SweepResult result = app::sweep(request);
+  const SweepResult result = timed([&] { return app::sweep(request); });
   request.on_progress = {};
   if (store) store->finish();
   const Report report = rows.report(result);

@@ -8,6 +8,7 @@
 #include "tools/app/topology/topology.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/cluster_options.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/output/cluster_json.hpp"
@@ -30,10 +31,10 @@ struct Options {
   std::string output;
 };
 
-std::string config_of(const Options& given, const LoadedCluster& loaded) {
+std::string config_of(const ClusterRequest& asked, const LoadedCluster& loaded) {
   Json config;
-  config["cluster"] = cluster_json(given.cluster, loaded);
-  config["routes"] = given.cluster.routes;
+  config["cluster"] = cluster_json(asked, loaded);
+  config["routes"] = asked.routes;
   if (loaded.link_changes.any()) config["link_changes"] = lines_of(loaded);
   return config.dump();
 }
@@ -107,14 +108,13 @@ void add_diameter(Listing& listing, const Diameter& longest) {
   listing.add("diameter_exact", "", Cell{longest.exact});
 }
 
-Report show(const Options& given) {
-  const TopologySummary summary = summarize_topology(given.cluster);
+Report report_of(const ClusterRequest& asked, const TopologySummary& summary) {
   const LoadedCluster& loaded = summary.loaded;
   Report out;
   out.schema = "lockstep.topology.show/2";
   out.upright = true;
-  out.config = config_of(given, loaded);
-  out.seed = given.cluster.seed;
+  out.config = config_of(asked, loaded);
+  out.seed = asked.seed;
   Listing listing{out, {}};
   listing.add("name", "", Cell{loaded.name});
   listing.add("device", "device", Cell{loaded.device.id});
@@ -133,6 +133,14 @@ Report show(const Options& given) {
   section.rows.push_back(listing.row);
   out.sections.push_back(std::move(section));
   return out;
+}
+
+void show(const Options& given) {
+  const auto summary = timed(
+      [&] { return std::make_shared<const TopologySummary>(summarize_topology(given.cluster)); });
+  print_later(given.style, [asked = given.cluster, style = given.style, summary] {
+    return render(report_of(asked, *summary), style);
+  });
 }
 
 // --- routes
@@ -181,7 +189,7 @@ Report routes(const Options& given) {
   const Route& route = found.route;
   Report out;
   out.schema = "lockstep.topology.routes/3";
-  out.config = config_of(given, loaded);
+  out.config = config_of(given.cluster, loaded);
   out.seed = given.cluster.seed;
   out.columns = {{"link", "link", ""},
                  {"from", "from", "", true},
@@ -245,7 +253,7 @@ void add_topology(const Command& app) {
       "  lockstep topology show --cluster configs/clusters/torus-2d.json\n"
       "  lockstep topology show dgx-h100 --nodes 4 --format json");
   showing->resets(given);
-  showing->callback([given] { print(render(show(*given), given->style)); });
+  showing->callback([given] { show(*given); });
 
   const Command routing =
       topology->add_subcommand("routes", "Show the route between two ranks, link by link");

@@ -8,6 +8,7 @@
 #include "tools/app/validate/residuals_text.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/commands.hpp"
+#include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
@@ -111,7 +112,7 @@ void add_validate(const Command& app) {
     ValidateRequest request = request_of(*given);
     request.on_progress =
         progress_line("validate", "--core, --group, --quantity or --limit compare less");
-    const ValidateResult result = validate(request);
+    const ValidateResult result = timed([&] { return validate(request); });
     if (!given->residuals.empty()) write_file(given->residuals, residuals_text(result.rows));
     print(render_validation(request, result, given->style, given->every_row));
   });

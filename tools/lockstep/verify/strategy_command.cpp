@@ -44,7 +44,7 @@ void verify_strategy_of(const Options& given) {
   request.device = device.get();
   if (device != nullptr) request.devices = device->count();
   request.on_progress = progress_line("verify", "fewer --steps take less");
-  const VerifyStrategyResult result = verify_scenario(request);
+  const VerifyStrategyResult result = timed([&] { return verify_scenario(request); });
   const Report report = report_of(request, result);
   keep([&] { return Findings{[report] { return report_page(report, {}); }}; });
   print(render(report, given.style));

@@ -167,12 +167,17 @@ void verify_given(const Options& given) {
   if (device != nullptr) request.numbers.devices = device->count();
   request.device = device.get();
   request.on_progress = progress_line("verify", "fewer ranks or algorithms take less");
-  const VerifyCollectiveResult result = verify_collective(request);
-  if (result.schedules.empty()) throw RequestError(nothing_to_verify(result.skipped));
-  const Report report = report_of(request, result);
-  keep([&] { return Findings{[report] { return report_page(report, {}); }}; });
-  print(render(report, given.style));
-  if (const VerifiedSchedule* wrong = result.first_wrong()) throw Refusal(refusal_text(*wrong));
+  const auto result = timed(
+      [&] { return std::make_shared<const VerifyCollectiveResult>(verify_collective(request)); });
+  if (result->schedules.empty()) throw RequestError(nothing_to_verify(result->skipped));
+  request.on_progress = {};
+  request.device = nullptr;
+  const auto report = [request =
+                           std::make_shared<const VerifyCollectiveRequest>(std::move(request)),
+                       result] { return report_of(*request, *result); };
+  keep_later([report] { return Findings{[report] { return report_page(report(), {}); }}; });
+  print_later(given.style, [report, style = given.style] { return render(report(), style); });
+  if (const VerifiedSchedule* wrong = result->first_wrong()) throw Refusal(refusal_text(*wrong));
 }
 
 void add_subject(const Command& command, const std::shared_ptr<Options>& given) {

@@ -18,11 +18,12 @@ from typing import (
     Tuple,
     Type,
     TypeVar,
+    Union,
 )
 
 from lockstep import _native, units
 from lockstep._errors import ConfigError, NegativeResult, RequestError
-from lockstep._results import Call, Result
+from lockstep._results import Result, answered
 from lockstep.inputs import Memory, plain, plain_number, word_of
 
 OnProgress = Callable[[_native.Progress], object]
@@ -201,6 +202,13 @@ def execute(
     return _answered(result, options, words, memory.texts, progress)
 
 
+def _check_encodable(word: str) -> None:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise RequestError(f"expected a text that UTF-8 can have, got {word!r}") from None
+
+
 def _answered(
     result: Type[_Result],
     options: Options,
@@ -208,35 +216,30 @@ def _answered(
     texts: Dict[str, str],
     progress: Optional[OnProgress],
 ) -> _Result:
-    documents = tuple(texts.items()) if texts else ()
-    came_from = Call(tuple(words), documents)
     try:
-        answer = _native.call(words, documents, progress)
-    except ConfigError as error:
-        error._in_words_of(texts, lambda text: _in_keywords(text, options))
+        answer = _native.call(words, tuple(texts.items()), progress)
+    except TypeError:
+        for word in words:
+            _check_encodable(word)
         raise
-    except NegativeResult as error:
-        _explain(error, options)
-        if error._answer is not None and error._answer.is_json:
-            error.result = result(came_from, error._answer)
+    except Exception as error:
+        _explain(result, options, error, texts)
         raise
-    except RequestError as error:
-        _explain(error, options)
-        raise
+    out = answered(result, answer)
     if not answer.is_json:
         raise RequestError(
-            f"{came_from.command}: with these keywords the command prints no "
+            f"{out._call.command}: with these keywords the command prints no "
             "result but a text; use the command line for it"
         )
-    return result(came_from, answer)
+    return out
 
 
 #: Kinds for which a text is one word, and those for which an integer is.
-_OF_TEXTS = frozenset(
+_OF_TEXTS = set(
     ("text", "texts", "list", "range", "dimensions", "assignments", "vary", "settings",
      "scenarios", "schedules", *_DOCUMENTS)
 )  # fmt: skip
-_OF_INTEGERS = frozenset(("integer", "text", "texts", "list", "range", "dimensions"))
+_OF_INTEGERS = set(("integer", "text", "texts", "list", "range", "dimensions"))
 
 
 class _Word(NamedTuple):
@@ -271,7 +274,6 @@ def command(
         )
         required = positional[:plain]
 
-        @functools.wraps(function)
         def call(*args: Any, **given: Any) -> Any:
             if args:
                 if len(args) > len(positional):
@@ -308,7 +310,14 @@ def command(
                 words += tail
             return _answered(result, options, words, memory.texts, progress)
 
-        return call  # type: ignore[return-value]
+        def explain(error: Exception, words: object, texts: Sequence[Tuple[str, str]]) -> None:
+            _explain(result, options, error, dict(texts))
+
+        # Takes a call of a brief command with plain values itself; any other goes to `call`.
+        out = _native.Function(
+            (head, result), options, _OF_TEXTS, _OF_INTEGERS, len(required), call, explain
+        )
+        return functools.update_wrapper(out, function)  # type: ignore[return-value]
 
     return decorate
 
@@ -333,15 +342,24 @@ def execute_text(command: str, options: Options, given: Mapping[str, Any]) -> st
     words = [word for word in _words(command, options, given, memory) if word != "--format=json"]
     try:
         return _native.call(words, tuple(memory.texts.items()), None).text
-    except ConfigError as error:
-        error._in_words_of(memory.texts, lambda text: _in_keywords(text, options))
-        raise
-    except (RequestError, NegativeResult) as error:
-        _explain(error, options)
+    except Exception as error:
+        _explain(None, options, error, memory.texts)
         raise
 
 
-def _explain(error: Any, options: Options) -> None:
+def _explain(
+    result: Optional[Type[Result]], options: Options, error: Exception, texts: Dict[str, str]
+) -> None:
+    """An error in the words of a function, with its result if there is one."""
+    if isinstance(error, ConfigError):
+        error._in_words_of(texts, lambda text: _in_keywords(text, options))
+    elif isinstance(error, (NegativeResult, RequestError)):
+        _explain_message(error, options)
+    if isinstance(error, NegativeResult) and result and error._answer and error._answer.is_json:
+        error.result = answered(result, error._answer)
+
+
+def _explain_message(error: Union[NegativeResult, RequestError], options: Options) -> None:
     place = error.place.split(" ")[0]
     if not place and (begin := re.match(r"--?[a-z][a-z-]*", error.message)):
         place = _in_keywords(begin[0], options)

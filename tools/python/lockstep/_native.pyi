@@ -1,4 +1,4 @@
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Union, final
 
 from numpy import bool_, float64, int64, uint32
 from numpy.typing import NDArray
@@ -43,7 +43,11 @@ class Answer:
     @property
     def work_s(self) -> float: ...
     @property
+    def command_s(self) -> float: ...
+    @property
     def text(self) -> str: ...
+    @property
+    def source(self) -> str: ...
     @property
     def notes(self) -> List[str]: ...
     @property
@@ -55,6 +59,30 @@ class Answer:
     def page(self) -> str: ...
     @property
     def timeline(self) -> Optional[Timeline]: ...
+
+    @property
+    def words(self) -> List[str]: ...
+    @property
+    def documents(self) -> List[Tuple[str, str]]: ...
+
+class Kept:
+    _answered: Optional[Answer]
+    @property
+    def _kept(self) -> Dict[str, Any]: ...
+
+@final
+class Function:
+    def __new__(
+        cls,
+        command: Tuple[Sequence[str], type],
+        options: Sequence[Tuple[str, str, str]],
+        texts: Set[str],
+        integers: Set[str],
+        required: int,
+        any: Callable[..., Any],
+        explain: Callable[..., None],
+    ) -> Function: ...
+    def __call__(self, *args: Any, **given: Any) -> Any: ...
 
 class Progress:
     @property

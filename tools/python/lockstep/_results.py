@@ -15,6 +15,7 @@ from typing import (
     NamedTuple,
     NoReturn,
     Optional,
+    Sequence,
     Tuple,
     Type,
     TypeVar,
@@ -139,23 +140,15 @@ class Value(Generic[T]):
 _set = object.__setattr__
 
 
-class Result:
+class Result(_native.Kept):
     """The result of a command. Its JSON is that of the command line, byte for byte."""
 
-    __slots__ = ("_answered", "_call", "_kept")
-    _call: Call
-    _answered: Optional[_native.Answer]
-    _kept: Dict[str, Any]  # what was asked for before
+    __slots__ = ()
 
     fingerprint = Value[str]("Hash of all times of the result.")
     seed = Value[int]("Seed of random draws.")
     rows = Value[Tuple[Record, ...]]("The rows of the command's table.")
     config = Value[Record]("The configuration with every default.")
-
-    def __init__(self, call: Call, answer: _native.Answer) -> None:
-        _set(self, "_call", call)
-        _set(self, "_answered", answer)
-        _set(self, "_kept", {})
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{name}: results do not change")
@@ -164,13 +157,23 @@ class Result:
         raise AttributeError(f"{name}: results do not change")
 
     @property
+    def _call(self) -> Call:
+        if "call" not in self._kept:
+            answer = self._answer
+            documents = tuple((name, text) for name, text in answer.documents)
+            self._kept["call"] = Call(tuple(answer.words), documents)
+        call: Call = self._kept["call"]
+        return call
+
+    @property
     def _answer(self) -> _native.Answer:
         """Simulated again where the result came out of a pickle."""
-        if self._answered is None:
-            again = _native.call(self._call.words, self._call.documents, None)
-            _set(self, "_answered", again)
-            return again
-        return self._answered
+        answer = self._answered
+        if answer is None:
+            call: Call = self._kept["call"]
+            answer = _native.call(call.words, call.documents, None)
+            _set(self, "_answered", answer)
+        return answer
 
     @property
     def _text(self) -> str:
@@ -193,6 +196,11 @@ class Result:
             self._kept["document"] = json.loads(self._text)
         document: Dict[str, Any] = self._kept["document"]
         return document
+
+    def _as_document(self) -> Tuple[str, Sequence[Tuple[str, str]]]:
+        """Its JSON as a scenario, with the documents that it names."""
+        documents = self._call.documents
+        return (self._answer.source if documents else self._text), documents
 
     def to_json(self) -> str:
         """What the command line prints with --format json."""
@@ -284,8 +292,13 @@ class Result:
 def _restored(
     kind: Type[_Self], call: Call, text: str, notes: Tuple[str, ...]
 ) -> _Self:
-    out = kind.__new__(kind)
-    _set(out, "_call", call)
-    _set(out, "_answered", None)
-    _set(out, "_kept", {"text": text, "notes": notes})
+    out = kind()
+    out._kept.update(call=call, text=text, notes=notes)
+    return out
+
+
+def answered(kind: Type[_Self], answer: _native.Answer) -> _Self:
+    """The result of an answer."""
+    out = kind()
+    _set(out, "_answered", answer)
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep._call import execute
+from lockstep._call import command, execute
 from lockstep.results import ListResult
 
 __all__ = [
@@ -22,9 +22,11 @@ __all__ = [
 _LIST = (("registry", "", "text"), ("name", "", "text"), ("algorithm", "", "text"))
 
 
-def _listed(registry: str, name: Optional[str], algorithm: Optional[str] = None) -> ListResult:
-    given = {"registry": registry, "name": name, "algorithm": algorithm}
-    return execute(ListResult, "list", _LIST, given, None)
+@command(ListResult, "list", _LIST)
+def _listed(
+    registry: str, name: Optional[str] = None, algorithm: Optional[str] = None
+) -> ListResult:
+    return execute(ListResult, "list", _LIST, locals(), None)
 
 
 def list_algorithms(
@@ -75,4 +77,4 @@ def list_campaigns(name: Optional[str] = None) -> ListResult:
 
 def list_topologies() -> ListResult:
     """Builders of topologies with their parameters."""
-    return _listed("topologies", None)
+    return _listed("topologies")

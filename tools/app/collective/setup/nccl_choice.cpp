@@ -52,7 +52,7 @@ std::shared_ptr<const Network> fused_network(const CollectiveSetup& setup) {
 }  // namespace
 
 void NcclRequest::check() const {
-  (void)parse_choices(*this);
+  if (!algorithms.empty() || !protocols.empty()) (void)parse_choices(*this);
   // The shipped files are right, and take a while.
   if (version != NcclRequest{}.version || !calibration.empty()) (void)load_tuning(*this);
 }

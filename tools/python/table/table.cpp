@@ -1,4 +1,4 @@
-#include "tools/python/table.hpp"
+#include "tools/python/table/table.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tools/python/timeline.hpp"
+#include "tools/python/table/timeline.hpp"
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tools/app/step/run_step.hpp"
-#include "tools/python/views.hpp"
+#include "tools/python/table/views.hpp"
 
 namespace py = pybind11;
 

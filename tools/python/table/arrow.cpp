@@ -1,4 +1,4 @@
-#include "tools/python/arrow.hpp"
+#include "tools/python/table/arrow.hpp"
 
 #include <array>
 #include <cerrno>

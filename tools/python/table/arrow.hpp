@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "tools/python/table.hpp"
+#include "tools/python/table/table.hpp"
 
 /// The Arrow C data and C stream interfaces (arrow.apache.org/docs/format/CDataInterface.html), by
 /// their structs alone.
