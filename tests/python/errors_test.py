@@ -60,6 +60,28 @@ class Errors(unittest.TestCase):
             self.assertEqual({problem.file for problem in error.problems}, {file})
             self.assertNotRegex(repr(error), "[0-9a-f]{16}")
 
+    def test_values_of_keys_with_a_unit_are_numbers(self):
+        device = lockstep.Device.shipped("h100-sxm5-80gb").to_dict()
+        for wrong, got in (("fast", '"fast"'), (None, "null"), (True, "true"), ([1], "[1]")):
+            device["memory"] = {"size": device["memory"]["size"], "bandwidth_GBps": wrong}
+            cluster = lockstep.Cluster.shipped("dgx-h100").replace(device=device)
+            with self.subTest(wrong=wrong), self.assertRaises(lockstep.ConfigError) as caught:
+                lockstep.topology(cluster)
+            error = caught.exception
+            self.assertEqual((error.file, error.pointer), ("device (dict)", "/memory/bandwidth_GBps"))
+            self.assertEqual((error.key, error.value), ("bandwidth_GBps", wrong))
+            self.assertEqual(
+                error.problems[0].message,
+                f"expected a number in GB/s, as bandwidth_GBps says, got {got}",
+            )
+            self.assertEqual(len(error.problems), 1)  # not also that "bandwidth" is missing
+
+    def test_numbers_that_json_does_not_have_are_named(self):
+        cluster = lockstep.Cluster.shipped("dgx-h100").to_dict()
+        cluster["fabric"] = {"links": [{"latency_us": float("nan")}]}
+        with self.assertRaisesRegex(lockstep.RequestError, "^cluster: /fabric/links/0/latency_us: .*nan"):
+            lockstep.topology(cluster)
+
     def test_a_file_is_reported_by_line_and_column(self):
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/own.json"

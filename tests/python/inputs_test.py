@@ -56,6 +56,51 @@ class Inputs(unittest.TestCase):
         self.assertGreater(times[1], times[0])
         self.assertEqual(times[1], times[2])
 
+    def test_whole_files_as_dicts_within_a_scenario(self):
+        parallel = {"tp": 8, "global_batch": 8}
+        cluster = Cluster.shipped("dgx-h100").to_dict()
+        model = Model.shipped("llama3-8b").to_dict()
+        self.assertIn("$schema", model)
+        expected = lockstep.run(
+            Scenario(cluster="dgx-h100", nodes=1, model="llama3-8b", parallel=parallel)
+        ).step_time_s
+        for scenario in (
+            Scenario(cluster=cluster, nodes=1, model=model, parallel=parallel),
+            {"name": "x", "cluster": {**cluster, "nodes": 1}, "model": model, "parallel": parallel},
+            {"name": "x", "cluster": {"file": cluster, "nodes": 1}, "model": {"file": model},
+             "parallel": parallel},
+        ):  # fmt: skip
+            self.assertEqual(lockstep.run(scenario).step_time_s, expected)
+        own = {"gpu": Device.shipped("h100-sxm5-80gb").replace(name="Own"), "gpus": 8,
+               "gpus_per_node": 8}  # fmt: skip
+        step = lockstep.run({"name": "x", "cluster": own, "model": model, "parallel": parallel})
+        self.assertEqual(step.config.cluster.gpu, "Own")
+
+    def test_results_name_dicts_as_users_know_them(self):
+        # A device by its own name, a file by what it was given as; never by the name in memory.
+        device = Device.shipped("h100-sxm5-80gb").replace(name='own "GPU" <1>')
+        cluster = Cluster.shipped("dgx-h100").replace(device=device)
+        scenario = Scenario(cluster=cluster, nodes=1, model="llama3-8b",
+                            parallel={"tp": 8, "global_batch": 8})  # fmt: skip
+        table = lockstep.topology(cluster)
+        self.assertEqual(table.rows[0].device, 'own "GPU" <1>')
+        self.assertEqual(table.config.cluster.device, 'own "GPU" <1>')
+        self.assertEqual(table.config.cluster.file, "cluster (dict)")
+        step = lockstep.run(scenario)
+        with tempfile.TemporaryDirectory() as folder:
+            for result in (table, step, lockstep.collective("all_reduce", cluster=cluster)):
+                result.save_report(f"{folder}/page.html")
+                page = pathlib.Path(f"{folder}/page.html").read_text()
+                texts = [result.to_json(), result._repr_html_(), repr(result), page, *result.notes]
+                if result.figures:
+                    texts.append(result.figure())
+                for text in texts:
+                    self.assertNotRegex(text, "(device|cluster|scenario)-[0-9a-f]{16}")
+        self.assertIn("own &quot;GPU&quot; &lt;1&gt;", table._repr_html_())
+        # A result is simulated again with the dicts that it came from, also out of a pickle.
+        for again in (step, pickle.loads(pickle.dumps(step))):
+            self.assertEqual(lockstep.run(again).fingerprint, step.fingerprint)
+
     def test_clusters_of_collectives(self):
         cluster = Cluster.from_file(CONFIGS / "clusters" / "dgx-a100.json")
         values = [

@@ -59,6 +59,10 @@ class Topologies(unittest.TestCase):
             lockstep.cluster_from_edges([(0, 1)])
         with self.assertRaisesRegex(lockstep.RequestError, "edge 0 - 1: no latency"):
             lockstep.cluster_from_edges([(0, 1, {"bandwidth_GBps": 5})])
+        with self.assertRaisesRegex(
+            lockstep.RequestError, "edge 0 - 1: bandwidth_GBps: expected a number in GB/s, got 'fast'"
+        ):
+            lockstep.cluster_from_edges([(0, 1)], bandwidth_GBps="fast", latency_us=1)
         with self.assertRaisesRegex(lockstep.RequestError, "expected edges"):
             lockstep.cluster_from_edges(["01"])
         with self.assertRaises(lockstep.ConfigError) as caught:

@@ -93,9 +93,15 @@ class ConfigError(LockstepError, ValueError):
     def _in_words_of(self, documents: dict[str, str], keywords: Callable[[str], str]) -> None:
         """Looks the values at fault up in the documents, or in the files. Documents get the names
         that users know, without lines of a text that they never saw; options are keywords."""
-        self.problems = tuple(
-            _in_words_of(problem, documents, keywords) for problem in self.problems
-        )
+        seen = tuple(_in_words_of(problem, documents, keywords) for problem in self.problems)
+        # "bandwidth" is there, as bandwidth_GBps.
+        there = {
+            (of.file, of.pointer.rpartition("_")[0])
+            for was, of in zip(self.problems, seen)
+            if was.message.startswith("unknown key") and of.message.startswith("expected a number")
+        }
+        self.problems = tuple(of for of in seen if (of.file, _missing(of)) not in there)
+        self.total -= len(seen) - len(self.problems)
         self.args = (self.problems, self.total)
 
     @property
@@ -141,8 +147,25 @@ def _in_words_of(
     if file.startswith("--"):
         return problem._replace(file=keywords(file), message=message, value=value)
     if name in documents:
+        message = _in_its_unit(problem, value) or message
         return problem._replace(file=shown(name), line=0, column=0, message=message, value=value)
     return problem._replace(message=message, value=value)
+
+
+def _missing(problem: Problem) -> str:
+    """The pointer of the key that is missing; empty: none is."""
+    found = re.match('the key "(.*)" is missing', problem.message)
+    return f"{problem.pointer}/{found[1]}" if found else ""
+
+
+def _in_its_unit(problem: Problem, value: Any) -> str:
+    """Of a key with a unit in its name, whose value should have been a number."""
+    from lockstep.units import unit_of
+
+    unit = unit_of(problem.key)
+    if not unit or not problem.message.startswith("unknown key"):
+        return ""
+    return f"expected a number in {unit}, as {problem.key} says, got {json.dumps(value)}"
 
 
 def _value_at(text: Optional[str], file: str, pointer: str) -> Any:

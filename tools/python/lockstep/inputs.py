@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Type, TypeVar, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Dict,
+    Iterable,
+    Mapping,
+    Optional,
+    Tuple,
+    Type,
+    TypeVar,
+    Union,
+)
 
 from lockstep import _native, units
 from lockstep._errors import RequestError
@@ -169,7 +180,8 @@ class Scenario(Document):
     ) -> None:
         of: Dict[str, Any] = dict(values or {})
         if cluster is not None:
-            of["cluster"] = {"file": cluster} if isinstance(cluster, (str, Cluster)) else cluster
+            whole = isinstance(cluster, (str, Cluster)) or _is_whole_cluster(cluster)
+            of["cluster"] = {"file": cluster} if whole else cluster
         size = {k: v for k, v in (("nodes", nodes), ("ranks", ranks)) if v is not None}
         if size:
             of["cluster"] = {**of.get("cluster", {}), **size}
@@ -204,25 +216,49 @@ def plain_number(value: Any) -> Any:
     return value.tolist() if hasattr(value, "dtype") and hasattr(value, "tolist") else value
 
 
+def _is_whole_cluster(value: object) -> bool:
+    """As in configs/clusters; a scenario's own has "gpu", or "file" and changes of that."""
+    return isinstance(value, Cluster) or (
+        isinstance(value, Mapping) and "device" in value and not {"gpu", "file"} & set(value)
+    )
+
+
 def _linked(values: Mapping[str, Any], memory: Memory) -> Dict[str, Any]:
     """With the name of a document in memory for every file that is an object of this module."""
     out: Dict[str, Any] = {}
     for key, of in values.items():
-        if key == "device" and isinstance(of, (Device, Mapping)):
+        if key in ("device", "gpu") and isinstance(of, (Device, Mapping)):
             out[key] = _stored("device", of, memory)[: -len(".json")]
-        elif key == "cluster" and isinstance(of, Cluster):
+        elif key == "cluster" and _is_whole_cluster(of):
             out[key] = {"file": _stored("cluster", of, memory)}
         elif key == "model" and isinstance(of, Model) and not of._refers():
             out[key] = {"file": _stored("model", of, memory)}
         elif key == "file" and isinstance(of, (Cluster, Model)):
             out[key] = _stored(of._kind, of, memory)
+        elif key == "file" and isinstance(of, Mapping):
+            out[key] = _stored("cluster" if _is_whole_cluster(of) else "model", of, memory)
         elif isinstance(of, Document):
             out[key] = _linked(of._values, memory)
-        elif isinstance(of, Mapping):
-            out[key] = _linked(of, memory)
+        elif isinstance(of, Mapping):  # part of another document, which has a schema of its own
+            out[key] = {k: v for k, v in _linked(of, memory).items() if k != "$schema"}
         else:
             out[key] = plain(of)
     return out
+
+
+def _not_json(value: Any, pointer: str = "") -> Tuple[str, Any]:
+    """The place of a value that JSON does not have, and that value."""
+    parts: Iterable[Tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, list):
+        parts = enumerate(value)
+    for key, of in parts:
+        try:
+            json.dumps({key: of}, allow_nan=False)
+        except (TypeError, ValueError):
+            return _not_json(of, f"{pointer}/{key}")
+    return pointer, value
 
 
 def _stored(kind: str, values: Union[Document, Mapping[str, Any]], memory: Memory) -> str:
@@ -230,8 +266,10 @@ def _stored(kind: str, values: Union[Document, Mapping[str, Any]], memory: Memor
     document = units.with_units(_linked(of, memory))
     try:
         text = json.dumps(document, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise RequestError(f"{kind}: not a value of JSON: {error}", kind) from None
+    except (TypeError, ValueError):
+        pointer, wrong = _not_json(document)
+        place = f"{kind}: {pointer}" if pointer else kind
+        raise RequestError(f"{place}: expected a value of JSON, got {wrong!r}", kind) from None
     return memory.add(kind, text + "\n")
 
 
@@ -243,9 +281,11 @@ def word_of(kind: str, value: object, memory: Memory) -> str:
         return _stored(value._kind, value, memory)
     if isinstance(value, Mapping):
         return _stored(kind, value, memory)
-    text = getattr(value, "to_json", None)
-    if text is not None and kind == "scenario":  # a result, which is simulated again
-        return memory.add("result", text())
+    as_document = getattr(value, "_as_document", None)
+    if as_document is not None and kind == "scenario":  # a result, which is simulated again
+        text, documents = as_document()
+        memory.texts.update(documents)
+        return memory.add("result", text)
     raise RequestError(
         f"{kind}: expected a name, a path, a dict or a {kind.capitalize()}, "
         f"got {type(value).__name__}",

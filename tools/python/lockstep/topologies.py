@@ -34,6 +34,11 @@ def _kind_of(name: str) -> str:
 
 def _cable(a: object, b: object, attributes: Mapping[str, Any]) -> Dict[str, Any]:
     of = units.with_units(dict(attributes))
+    for key, value in of.items():
+        if (unit := units.unit_of(key)) and key.rpartition("_")[0] in ("bandwidth", "latency"):
+            raise RequestError(
+                f"edge {a} - {b}: {key}: expected a number in {unit}, got {value!r}", "edges"
+            )
     for key in ("bandwidth", "latency"):
         if key not in of:
             raise RequestError(

@@ -40,6 +40,11 @@ def _split(name: str) -> Tuple[str, str]:
     return (base, SUFFIXES[suffix]) if mark and base and suffix in SUFFIXES else (name, "")
 
 
+def unit_of(name: str) -> str:
+    """The unit that a name says: "GB/s" of bandwidth_GBps; empty: none."""
+    return _split(name)[1]
+
+
 def _text(number: Union[int, float], unit: str) -> str:
     from decimal import Decimal  # no exponent, all digits
 
