@@ -46,17 +46,24 @@ def calls():
 
 
 def overhead(call, before=None):
-    """Wall time of calls without that of the command in C++: median, in us."""
+    """What a call adds, and the work that it is for, in us; medians in a loop of the same call.
+
+    The work is the function of tools/app that the command is for, with a request that is there
+    (`list_*()`: what is listed, as rows), timed around that function in the same call. Everything
+    else is added: keywords and options, names and values that make the request, threads, the GIL,
+    the result as an object. JSON and tables are made when they are first asked for, by neither."""
     call(), call()  # afterwards there is a parser, and it is known that the command is brief
-    times = []
+    times, works = [], []
     for _ in range(300):
         result = None  # freed before
         if before:
             before()
         begun = time.perf_counter()
         result = call()
-        times.append(time.perf_counter() - begun - result._answer.work_s)
-    return 1e6 * statistics.median(times), 1e6 * result._answer.work_s
+        ended = time.perf_counter()
+        works.append(result._answer.work_s)
+        times.append(ended - begun - works[-1])
+    return 1e6 * statistics.median(times), 1e6 * statistics.median(works)
 
 
 def commands():
@@ -70,9 +77,20 @@ def commands():
         ("explain() with 1 option", lambda: lockstep.explain("all_reduce", ranks=4)),
         ("verify() with 2 options", lambda: lockstep.verify(
             "all_reduce", algorithm="ring", ranks=4)),
+        ("complexity() with 2 options", lambda: lockstep.complexity(
+            "all_reduce", algorithm="ring", ranks="2..4")),
+        ("list_devices()", lockstep.list_devices),
+        ("run() of a scenario", lambda: lockstep.run("pipeline-1f1b")),
     ):  # fmt: skip
         added, work = overhead(call)
-        line(f"what a call of {what} adds to the command's {work:.0f} us", f"{added:.1f} us")
+        line(f"what a call of {what} adds to {work:.0f} us of work", f"{added:.1f} us")
+    times = []
+    for _ in range(300):
+        result = lockstep.explain("all_reduce", ranks=4)
+        begun = time.perf_counter()
+        result.to_json()
+        times.append(time.perf_counter() - begun)
+    line("the JSON of explain(), when it is asked for", f"{1e6 * statistics.median(times):.0f} us")
     # What the caches of the processor have to do with it.
     explain = lambda: lockstep.explain("all_reduce", ranks=4)  # noqa: E731
     added, _ = overhead(lockstep.list_topologies, explain)
