@@ -144,7 +144,8 @@ struct ResNetConfig {
 struct ModelConfig {
   std::string name;
   std::variant<TransformerConfig, MlpConfig, ResNetConfig> shape{};
-  std::string source;  // of the parameters
+  std::string source;    // of the parameters
+  std::string family{};  // of models, by which lists group them; empty: none
   /// Notes for the user on how the file was read: source of the sequence length, parts of a
   /// config.json that are not simulated.
   std::vector<std::string> notes{};

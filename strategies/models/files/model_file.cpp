@@ -14,6 +14,8 @@ ModelConfig read_own_form(ObjectReader& in, bool with_source) {
   model.name = in.string("name");
   const Key source{"source", "Publication or repository the values come from"};
   model.source = with_source ? in.string(source) : in.string(source, "given with the scenario");
+  model.family =
+      in.string({"family", "Family by which `lockstep list models` groups (default: none)"}, "");
   const std::string kind =
       in.kind("kind", "kind of model", {"transformer", "mlp", "resnet"}, "transformer")
           .value_or("");

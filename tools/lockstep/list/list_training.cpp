@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "strategies/models/count/count.hpp"
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/scenario/scenario.hpp"
@@ -25,26 +29,45 @@ Cell parameters(std::int64_t count) {
   return Cell{count, fmt::format("{:.1f} M", value / 1e6)};
 }
 
+struct ListedModel {
+  std::string id;
+  ModelConfig model;
+  ParameterCount count{};
+};
+
+/// The models of a folder: families in alphabetical order, in each from the smallest to the
+/// largest.
+std::vector<ListedModel> by_family(const std::string& folder) {
+  std::vector<ListedModel> out;
+  for (const std::string& id : model_ids(folder)) {
+    ModelConfig model = load_model(fmt::format("{}/{}.json", folder, id));
+    const ParameterCount count = count_parameters(model);
+    out.push_back({id, std::move(model), count});
+  }
+  std::stable_sort(out.begin(), out.end(), [](const ListedModel& a, const ListedModel& b) {
+    return std::pair{a.model.family, a.count.total()} < std::pair{b.model.family, b.count.total()};
+  });
+  return out;
+}
+
 }  // namespace
 
 Report list_models() {
   Report out;
   out.schema = "lockstep.list.models/1";
-  out.columns = {{"id", "model", "", true},
-                 {"name", "name", "", true},
-                 {"parameters", "parameters", ""},
-                 {"active_parameters", "active", ""},
-                 {"source", "source", "", true, 200}};
+  out.columns = {{"id", "model", "", true},           {"name", "name", "", true},
+                 {"parameters", "parameters", ""},    {"active_parameters", "active", ""},
+                 {"source", "source", "", true, 200}, {"family", "family", "", true}};
   Section section;
-  const std::string folder = config_folder() + "/models";
-  for (const std::string& id : model_ids(folder)) {
-    const ModelConfig model = load_model(fmt::format("{}/{}.json", folder, id));
-    const ParameterCount count = count_parameters(model);
-    section.rows.push_back({text(id), text(model.name), parameters(count.total()),
-                            parameters(count.active()), text(model.source)});
+  for (const ListedModel& listed : by_family(config_folder() + "/models")) {
+    const ModelConfig& model = listed.model;
+    section.rows.push_back({text(listed.id), text(model.name), parameters(listed.count.total()),
+                            parameters(listed.count.active()), text(model.source),
+                            text(model.family)});
   }
   out.sections.push_back(std::move(section));
-  out.left_out_first = {"source"};
+  out.first_in_tables = {"family"};
+  out.left_out_first = {"name", "source"};
   out.footer = {"active: of models with experts, those that a token meets"};
   return out;
 }

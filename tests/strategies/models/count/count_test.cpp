@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -47,18 +48,31 @@ double size(const ModelGraph& graph, const Ref& ref, Dim dim) {
   return static_cast<double>(find_extent(graph.tensors.at(ref.tensor), dim)->size);
 }
 
+/// Mean number of keys that a query of one sequence multiplies with: all, as the causal half does
+/// not count here, or what a window leaves, added up query by query.
+double keys_of_query(const Operation& attention, double sequence) {
+  const auto s = static_cast<std::int64_t>(sequence);
+  if (!attention.visible.limits(s)) return sequence;
+  const std::int64_t w = attention.visible.window;
+  double pairs = 0;
+  for (std::int64_t query = 0; query < s; ++query) {
+    pairs +=
+        static_cast<double>(attention.visible.chunked ? query % w + 1 : std::min(query + 1, w));
+  }
+  return std::min(pairs / sequence, sequence / 2);  // by convention never more than the half
+}
+
 /// Of one operation, the whole square of attention; nothing that is done again.
 double flops(const ModelGraph& graph, const Operation& operation) {
   const auto& reads = operation.reads;
+  const auto keys = [&] { return keys_of_query(operation, size(graph, reads[0], Dim::sequence)); };
   switch (operation.kind) {
     case OperationKind::matmul:
       return gemm_flops(graph, operation);
     case OperationKind::attention:
-      return 2 * size(graph, reads[0], Dim::sequence) *
-             (elements(graph, reads[0]) + elements(graph, operation.writes[0]));
+      return 2 * keys() * (elements(graph, reads[0]) + elements(graph, operation.writes[0]));
     case OperationKind::attention_backward:  // two GEMMs for each of the two forward
-      return 4 * size(graph, reads[0], Dim::sequence) *
-             (elements(graph, reads[0]) + elements(graph, reads[3]));
+      return 4 * keys() * (elements(graph, reads[0]) + elements(graph, reads[3]));
     case OperationKind::convolution:
       return 2 * elements(graph, operation.writes[0]) * size(graph, reads[1], Dim::window);
     case OperationKind::convolution_input_grad:
