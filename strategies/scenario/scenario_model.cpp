@@ -1,5 +1,6 @@
 #include "strategies/scenario/scenario_model.hpp"
 
+#include <algorithm>
 #include <variant>
 
 #include "sim/config/json_schema.hpp"
@@ -71,6 +72,16 @@ ConfigError placed(const ConfigError& error, const ValueReader& at) {
   return {std::move(problems), error.total()};
 }
 
+/// The member instead of the one of its name; of two objects, their members one by one.
+void override_member(JsonObject& own, const JsonMember& by) {
+  const auto* parts = by.value.get_if<JsonObject>();
+  const auto found = std::find_if(own.begin(), own.end(),
+                                  [&](const JsonMember& member) { return member.key == by.key; });
+  auto* held = found == own.end() ? nullptr : std::get_if<JsonObject>(&found->value.data);
+  if (parts == nullptr || held == nullptr) return set_member(own, by.key, by.value);
+  for (const JsonMember& part : *parts) override_member(*held, part);
+}
+
 /// The file's model with the scenario's keys instead of its own.
 ModelConfig read_with(const std::filesystem::path& path, const ValueReader& at) {
   const auto& members = *at.value()->get_if<JsonObject>();
@@ -80,7 +91,7 @@ ModelConfig read_with(const std::filesystem::path& path, const ValueReader& at) 
   auto* own = std::get_if<JsonObject>(&document.root.data);
   for (const JsonMember& member : members) {
     if (member.key == "file") continue;
-    if (own != nullptr) set_member(*own, member.key, member.value);
+    if (own != nullptr) override_member(*own, member);
   }
   try {
     ModelConfig out = read_model(document);

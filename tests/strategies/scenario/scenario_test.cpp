@@ -295,6 +295,20 @@ TEST_CASE("a model's file with some keys in another way") {
   CHECK(scenario.model.transformer()->kv_heads == 8);  // of the file
 }
 
+TEST_CASE("a key of a part of a model's file leaves the others of that part as they are") {
+  const std::string text = R"({"cluster": "dgx-h100", "parallel": {},
+    "model": {"file": "gemma3-12b", "window": {"size": 4096}}})";
+  // Of the file: five layers with a window to one without.
+  const AttentionWindow in_file{.size = 4096, .full_every = 6};
+  CHECK(read(text, {}).model.transformer()->window == in_file);
+  const AttentionWindow set{.size = 2048, .full_every = 6};
+  CHECK(read(text, {"model.window.size=2048"}).model.transformer()->window == set);
+  const std::string moe = R"({"cluster": "dgx-h100", "parallel": {}, "model": "mixtral-8x7b"})";
+  const Scenario one = read(moe, {"model.experts.top_k=1"});
+  CHECK(one.model.transformer()->experts->top_k == 1);
+  CHECK(one.model.transformer()->experts->experts == 8);
+}
+
 TEST_CASE("other files are reported from scenarios") {
   CHECK(error_of(R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 4096})")
             .find("s.json:1:1: error: this is a model's config.json of Hugging Face") == 0);
