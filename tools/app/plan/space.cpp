@@ -97,7 +97,8 @@ constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62U;
   JsonObject model;
   set_member(model, "file", json_of(file_or_name(request.model)));
   const auto stem = [](const std::string& name) {
-    return std::filesystem::path{name}.stem().string();
+    const std::filesystem::path path{name};
+    return path.extension() == ".json" ? path.stem().string() : path.filename().string();
   };
   JsonValue root = json_object(
       {{"name", json_of(fmt::format("{} on {}", stem(request.model), stem(request.cluster)))}});
