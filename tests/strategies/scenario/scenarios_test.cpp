@@ -59,6 +59,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "sequence-all-gather",
                                        "sequence-ring",
                                        "sequence-ulysses",
+                                       "sliding-window",
                                        "zero-7b5-0",
                                        "zero-7b5-1",
                                        "zero-7b5-2",
