@@ -45,6 +45,7 @@ enum class Dim : std::uint8_t {
   channels,   // of an image
   window,     // of a convolution: height * width * input channels
   statistic,  // small auxiliary values, such as mean and standard deviation
+  joined,     // hidden units of one of two streams, as their common projection reads them
 };
 [[nodiscard]] std::string_view to_string(Dim dim);
 

@@ -84,7 +84,7 @@ Ref BlockBuilder::output() const {
 }
 
 Ref BlockBuilder::weight(const std::string& name, std::vector<Extent> extents) {
-  const TensorId id = graph_.weight(name, std::move(extents));
+  const TensorId id = graph_.weight(prefix_ + name, std::move(extents));
   block_.weights.push_back(id);
   block_.gradients.push_back(graph_.gradient_of_weight(id));
   return {.tensor = id};
@@ -93,7 +93,7 @@ Ref BlockBuilder::weight(const std::string& name, std::vector<Extent> extents) {
 Ref BlockBuilder::tensor(const std::string& name, std::vector<Extent> extents,
                          std::optional<Dtype> dtype) {
   Tensor made;
-  made.name = name;
+  made.name = prefix_ + name;
   made.dtype = dtype.value_or(options().activations);
   made.extents = std::move(extents);
   return {.tensor = graph_.add(std::move(made))};
@@ -111,7 +111,7 @@ Operation& BlockBuilder::append(OperationKind kind, std::string name, std::vecto
                                 std::vector<Ref> writes) {
   Operation& made = block_.forward.emplace_back();
   made.kind = kind;
-  made.name = std::move(name);
+  made.name = prefix_ + std::move(name);
   made.reads = std::move(reads);
   made.writes = std::move(writes);
   return made;

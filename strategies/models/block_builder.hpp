@@ -53,6 +53,9 @@ class BlockBuilder {
   [[nodiscard]] Ref output() const;
 
   Ref weight(const std::string& name, std::vector<Extent> extents);
+  /// What begins the names of all tensors, weights and operations from now on.
+  void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }
+  [[nodiscard]] const std::string& prefix() const { return prefix_; }
   /// A tensor that lives within a pass.
   Ref tensor(const std::string& name, std::vector<Extent> extents,
              std::optional<Dtype> dtype = std::nullopt);
@@ -87,6 +90,7 @@ class BlockBuilder {
   std::optional<Boundary> input_;
   std::optional<Boundary> output_;
   int last_fused_ = 0;
+  std::string prefix_{};
 };
 
 }  // namespace lockstep

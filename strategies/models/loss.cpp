@@ -5,9 +5,9 @@ namespace lockstep {
 namespace {
 
 /// A number per microbatch that outlives the step.
-[[nodiscard]] TensorId loss_tensor(GraphBuilder& graph) {
+[[nodiscard]] TensorId loss_tensor(GraphBuilder& graph, const std::string& name) {
   Tensor loss;
-  loss.name = "loss";
+  loss.name = name;
   loss.category = Category::buffer;
   loss.dtype = Dtype::fp32;
   loss.extents = {{Dim::statistic, 1}};
@@ -27,7 +27,7 @@ namespace {
 
 }  // namespace
 
-void append_loss(BlockBuilder& block, const Ref& given, TensorId labels) {
+void append_loss(BlockBuilder& block, const Ref& given, TensorId labels, double share) {
   const Ref logits = widened(block, given);
   std::vector<Extent> rows = block.extents(logits);
   rows.pop_back();
@@ -38,11 +38,12 @@ void append_loss(BlockBuilder& block, const Ref& given, TensorId labels) {
   const Ref target = block.tensor("loss.target", rows, Dtype::fp32);
   block.append(OperationKind::loss_sum, "loss.sum", {logits, truth, maximum}, {sum, target});
   GraphBuilder& graph = block.graph();
-  graph.graph.loss = loss_tensor(graph);
+  const TensorId loss = loss_tensor(graph, block.prefix() + "loss");
+  if (!graph.graph.loss) graph.graph.loss = loss;
   double count = static_cast<double>(block.options().microbatches);
   for (const Extent& extent : rows) count *= static_cast<double>(extent.size);
-  block.append(OperationKind::loss, "loss", {maximum, sum, target}, {{.tensor = *graph.graph.loss}})
-      .factor = 1 / count;
+  block.append(OperationKind::loss, "loss", {maximum, sum, target}, {{.tensor = loss}}).factor =
+      share / count;
 }
 
 }  // namespace lockstep

@@ -46,6 +46,15 @@ struct AttentionWindow {
   friend bool operator==(const AttentionWindow&, const AttentionWindow&) = default;
 };
 
+/// Multi-token prediction (DeepSeek-V3): modules behind the last layer, each a layer like the last
+/// one, that predict further tokens with the model's own embedding and output layer.
+struct TokenPrediction {
+  std::int64_t layers = 1;         // modules, one layer and one further token each
+  double loss_scaling_factor = 0;  // of the mean of their losses in the loss
+
+  friend bool operator==(const TokenPrediction&, const TokenPrediction&) = default;
+};
+
 enum class Positions : std::uint8_t { learned, rotary, none };
 enum class AttentionKind : std::uint8_t { flash, unfused };
 /// Position of norms relative to attention and MLP: pre-norm, post-norm, or both.
@@ -91,6 +100,7 @@ struct TransformerConfig {
   std::optional<ExpertsConfig> experts{};
   std::optional<LatentAttention> latent{};
   std::optional<AttentionWindow> window{};
+  std::optional<TokenPrediction> mtp{};
 
   friend bool operator==(const TransformerConfig&, const TransformerConfig&) = default;
 };
@@ -105,6 +115,11 @@ struct TransformerConfig {
 [[nodiscard]] inline bool is_windowed(const TransformerConfig& config, std::int64_t index) {
   if (!config.window || index < config.window->first_layer) return false;
   return config.window->full_every == 0 || (index + 1) % config.window->full_every != 0;
+}
+
+/// Layers with those of multi-token prediction, which are of the last layer's kind.
+[[nodiscard]] inline std::int64_t all_layers(const TransformerConfig& config) {
+  return config.layers + (config.mtp ? config.mtp->layers : 0);
 }
 
 [[nodiscard]] inline bool has_mlp_bias(const TransformerConfig& config) {

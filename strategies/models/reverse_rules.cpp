@@ -154,8 +154,10 @@ void sum(Reverse& reverse, const Operation& forward) {
 void loss(Reverse& reverse, const Operation& forward) {
   const auto& operations = reverse.block().forward;
   const auto end =
-      std::find_if(operations.begin(), operations.end(),
-                   [](const Operation& operation) { return operation.kind == Kind::loss; });
+      std::find_if(operations.begin(), operations.end(), [&](const Operation& operation) {
+        return operation.kind == Kind::loss &&
+               read_of(operation, Operand::sum) == write_of(forward, Operand::sum);
+      });
   LOCKSTEP_CHECK(end != operations.end());
   const Kind kind = row_of(forward.kind).gradient;
   std::vector<Ref> reads = gradient_reads(reverse, forward, kind);

@@ -36,18 +36,19 @@ void build_transformer(GraphBuilder& graph, const TransformerConfig& config) {
   const Extent batch{Dim::batch, graph.options.batch};
   const Extent sequence{Dim::sequence, config.sequence};
   const Extent hidden{Dim::hidden, config.hidden};
-  const TransformerParts parts{
+  TransformerParts parts{
       config, batch, sequence, hidden, graph.boundary("residual", {batch, sequence, hidden}), {}};
   Ref table;
   std::vector<int>& chain = graph.graph.chain;
   chain.push_back(embedding_block(graph, parts, table));
   append_layers(graph, parts);
   const int last = static_cast<int>(chain.size());
-  if (config.tied_embeddings) {
+  if (config.tied_embeddings || config.mtp) {
     graph.graph.tied =
         ModelGraph::Tied{table.tensor, graph.gradient_of_weight(table.tensor), 0, last};
     table.position = 0;
   }
+  parts.layer = kind_of(config, config.layers - 1);
   chain.push_back(head_block(graph, parts, table));
 }
 

@@ -1,7 +1,5 @@
 #include "strategies/models/transformer_blocks.hpp"
 
-#include "strategies/models/loss.hpp"
-
 namespace lockstep {
 
 namespace {
@@ -31,42 +29,31 @@ template <class Branch>
 }
 
 /// One half of a layer after the other.
-void append_halves(BlockBuilder& block, const TransformerParts& parts) {
-  const Ref middle = block.like("residual.middle", block.input());
-  const Ref attention = append_branch(block, parts, "attention", block.input(),
-                                      [&](const Ref& x) { return attention_of(block, parts, x); });
-  block.append(Kind::add, "attention.add", {attention, block.input()}, {middle});
+void append_halves(BlockBuilder& block, const TransformerParts& parts, const Ref& x, const Ref& y) {
+  const Ref middle = block.like("residual.middle", x);
+  const Ref attention = append_branch(block, parts, "attention", x, [&](const Ref& from) {
+    return attention_of(block, parts, from);
+  });
+  block.append(Kind::add, "attention.add", {attention, x}, {middle});
   const Ref mlp = append_branch(block, parts, "mlp", middle,
-                                [&](const Ref& x) { return mlp_of(block, parts, x); });
-  block.append(Kind::add, "mlp.add", {mlp, middle}, {block.output()});
+                                [&](const Ref& from) { return mlp_of(block, parts, from); });
+  block.append(Kind::add, "mlp.add", {mlp, middle}, {y});
 }
 
 /// y = x + attention(norm(x)) + mlp(norm(x)), the norms one or two.
-void append_parallel_halves(BlockBuilder& block, const TransformerParts& parts) {
-  const Ref first = append_norm(block, parts, "attention.norm", block.input());
+void append_parallel_halves(BlockBuilder& block, const TransformerParts& parts, const Ref& x,
+                            const Ref& y) {
+  const Ref first = append_norm(block, parts, "attention.norm", x);
   const Ref second = parts.config.residual == Residual::parallel
                          ? first
-                         : append_norm(block, parts, "mlp.norm", block.input());
+                         : append_norm(block, parts, "mlp.norm", x);
   const double dropout = parts.config.dropout;
   const Ref attention =
       append_dropout(block, dropout, "attention.dropout", attention_of(block, parts, first));
   const Ref mlp = append_dropout(block, dropout, "mlp.dropout", mlp_of(block, parts, second));
-  const Ref both = block.like("residual.middle", block.input());
+  const Ref both = block.like("residual.middle", x);
   block.append(Kind::add, "mlp.add", {attention, mlp}, {both});
-  block.append(Kind::add, "residual.add", {both, block.input()}, {block.output()});
-}
-
-/// By a table of its own, or by the embedding's.
-[[nodiscard]] Ref append_logits(BlockBuilder& block, const TransformerParts& parts, const Ref& x,
-                                const Ref& table) {
-  const Extent vocabulary{Dim::vocabulary, parts.config.vocabulary};
-  const Ref weight = parts.config.tied_embeddings
-                         ? table
-                         : block.weight("head.weight", {vocabulary, parts.hidden});
-  const auto bias = append_bias(block, parts.config.head_bias, "head", {vocabulary});
-  const Ref logits = block.tensor("logits", {parts.batch, parts.sequence, vocabulary});
-  block.matmul("logits", x, weight, bias, logits).math = block.options().output_math();
-  return logits;
+  block.append(Kind::add, "residual.add", {both, x}, {y});
 }
 
 [[nodiscard]] std::string name_of(const LayerKind& kind) {
@@ -200,21 +187,17 @@ int embedding_block(GraphBuilder& graph, const TransformerParts& parts, Ref& tab
   return block.finish();
 }
 
-int head_block(GraphBuilder& graph, const TransformerParts& parts, const Ref& table) {
-  const TensorId labels = graph.input("labels", {parts.batch, parts.sequence}, Dtype::int32);
-  BlockBuilder block{graph, "head", parts.residual, std::nullopt};
-  const Ref x = append_norm(block, parts, "head.norm", block.input());
-  append_loss(block, parts.config.output_layer ? append_logits(block, parts, x, table) : x, labels);
-  return block.finish();
+void append_layer(BlockBuilder& block, const TransformerParts& parts, const Ref& x, const Ref& y) {
+  if (parts.config.residual == Residual::sequential) {
+    append_halves(block, parts, x, y);
+  } else {
+    append_parallel_halves(block, parts, x, y);
+  }
 }
 
 int layer_block(GraphBuilder& graph, const TransformerParts& parts) {
   BlockBuilder block{graph, name_of(parts.layer), parts.residual, parts.residual};
-  if (parts.config.residual == Residual::sequential) {
-    append_halves(block, parts);
-  } else {
-    append_parallel_halves(block, parts);
-  }
+  append_layer(block, parts, block.input(), block.output());
   return block.finish();
 }
 

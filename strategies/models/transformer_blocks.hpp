@@ -72,10 +72,13 @@ struct TransformerParts {
 /// Tokens to residual stream; learned positions are a second table, read with the input
 /// position_ids.
 int embedding_block(GraphBuilder& graph, const TransformerParts& parts, Ref& table);
-/// Final norm, logits, loss. `table`: the embedding table, for tied embeddings.
+/// Final norm, logits, loss, and the modules of multi-token prediction with theirs, whose layers
+/// are of the kind of `parts`. `table`: the embedding table, for tied embeddings and these modules.
 int head_block(GraphBuilder& graph, const TransformerParts& parts, const Ref& table);
 /// Attention and a plain MLP or experts with norms and residual connections, sequential or
-/// parallel.
+/// parallel: x [b, s, h] -> y.
+void append_layer(BlockBuilder& block, const TransformerParts& parts, const Ref& x, const Ref& y);
+/// A block of one layer.
 int layer_block(GraphBuilder& graph, const TransformerParts& parts);
 
 }  // namespace lockstep

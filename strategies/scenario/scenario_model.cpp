@@ -135,6 +135,10 @@ void set_features(const TransformerConfig& model, const Set& set) {
     set("residual", json_of(one ? "parallel" : "parallel_two_norms"));
   }
   if (model.attention_dropout) set("attention_dropout", json_of(*model.attention_dropout));
+  if (const auto& mtp = model.mtp) {
+    set("mtp", json_object({{"layers", json_of(mtp->layers)},
+                            {"loss_scaling_factor", json_of(mtp->loss_scaling_factor)}}));
+  }
   if (const auto& window = model.window) {
     set("window", json_object({{"size", json_of(window->size)},
                                {"chunked", json_of(window->chunked)},

@@ -338,7 +338,8 @@ std::optional<Placement> declared_placement(const Tensor& tensor, const Sharding
                      has(tensor, Dim::ffn) || has(tensor, Dim::vocabulary) || holds_experts;
   const bool stream = has(tensor, Dim::hidden) || has(tensor, Dim::kv_rank) ||
                       has(tensor, Dim::query_rank) || has(tensor, Dim::head_size) ||
-                      has(tensor, Dim::expert) || has(tensor, Dim::channels);
+                      has(tensor, Dim::expert) || has(tensor, Dim::channels) ||
+                      has(tensor, Dim::joined);
   if (!stored && !inner && !stream && !tensor.resident) return std::nullopt;
   return placed(tensor, [&](Dim dim) {
     if (dim == Dim::expert && !holds_experts) return MeshSubAxes{};

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sim/program/visible_keys.hpp"
 #include "strategies/models/count/count_parts.hpp"
 
@@ -78,10 +80,24 @@ double attention_flops(const TransformerConfig& c, bool causal, bool windowed) {
   return 2 * pairs * elements(c.heads, keys + values);
 }
 
+/// The layer of the model that layer `index` is like: the last one behind it.
+std::int64_t like(const TransformerConfig& c, std::int64_t index) {
+  return std::min(index, c.layers - 1);
+}
+
+/// Of multi-token prediction in addition to its layers: projections of two streams, and norms
+/// before and behind.
+void add_prediction(const TransformerConfig& c, ParameterCount& out) {
+  if (!c.mtp) return;
+  out.mlp += c.mtp->layers * 2 * c.hidden * c.hidden;
+  out.norms += c.mtp->layers * 3 * norm_of(c, c.hidden);
+}
+
 double attention_flops(const TransformerConfig& c, bool causal) {
   std::int64_t windowed = 0;
-  for (std::int64_t i = 0; i < c.layers; ++i) windowed += is_windowed(c, i) ? 1 : 0;
-  double out = static_cast<double>(c.layers - windowed) * attention_flops(c, causal, false);
+  const std::int64_t layers = all_layers(c);
+  for (std::int64_t i = 0; i < layers; ++i) windowed += is_windowed(c, like(c, i)) ? 1 : 0;
+  double out = static_cast<double>(layers - windowed) * attention_flops(c, causal, false);
   if (windowed > 0) out += static_cast<double>(windowed) * attention_flops(c, causal, true);
   return out;
 }
@@ -91,15 +107,17 @@ double attention_flops(const TransformerConfig& c, bool causal) {
 ParameterCount count_transformer(const TransformerConfig& c) {
   ParameterCount out;
   out.embedding = embedding_of(c);
-  out.attention = c.layers * attention_of(c);
-  out.norms = c.layers * norms_of_layer(c) + (c.embedding_norm ? 2 : 1) * norm_of(c, c.hidden);
-  for (std::int64_t i = 0; i < c.layers; ++i) {
-    if (has_experts(c, i)) {
+  const std::int64_t layers = all_layers(c);
+  out.attention = layers * attention_of(c);
+  out.norms = layers * norms_of_layer(c) + (c.embedding_norm ? 2 : 1) * norm_of(c, c.hidden);
+  for (std::int64_t i = 0; i < layers; ++i) {
+    if (has_experts(c, like(c, i))) {
       add_experts(c, out);
     } else {
       out.mlp += mlp_of(c, c.ffn);
     }
   }
+  add_prediction(c, out);
   return out;
 }
 
@@ -112,7 +130,8 @@ FlopCount transformer_flops(TransformerConfig c, const FlopConvention& conventio
       static_cast<double>(parts.attention + parts.mlp + parts.router + parts.active_experts);
   double sum = gemm(c.sequence, met) + attention;
   if (convention.vocabulary && c.output_layer) {
-    sum += gemm(c.sequence, elements(c.hidden, c.vocabulary));
+    const auto predictions = static_cast<double>(1 + (c.mtp ? c.mtp->layers : 0));
+    sum += predictions * gemm(c.sequence, elements(c.hidden, c.vocabulary));
   }
   return {.forward = sum, .tokens = c.sequence};
 }

@@ -155,6 +155,18 @@ LatentAttention read_latent(ObjectReader& in) {
   return latent;
 }
 
+TokenPrediction read_prediction(ObjectReader& in) {
+  constexpr std::int64_t kMostModules = 16;
+  TokenPrediction out;
+  out.layers = in.integer({"layers", "Modules, each with one layer, for one further token each"}, 1,
+                          kMostModules);
+  out.loss_scaling_factor =
+      in.number({"loss_scaling_factor",
+                 "Factor of the mean of their losses in the loss (default: 0.1, as Megatron-Core)"},
+                0, 100, 0.1);
+  return out;
+}
+
 /// An upper bound of the number of parameters, in floating point, where 64 bits might not do.
 [[nodiscard]] double most_parameters(const TransformerConfig& config) {
   const auto hidden = static_cast<double>(config.hidden);
@@ -173,7 +185,8 @@ LatentAttention read_latent(ObjectReader& in) {
     rows += static_cast<double>(experts.experts) * (3 * static_cast<double>(experts.ffn) + 1) +
             3 * static_cast<double>(experts.shared) * static_cast<double>(experts.shared_ffn);
   }
-  return static_cast<double>(config.layers) * hidden * rows;
+  if (config.mtp) rows += 2 * hidden;
+  return static_cast<double>(all_layers(config)) * hidden * rows;
 }
 
 /// Notes `message` at `key` where that is so.
@@ -197,6 +210,12 @@ void check_rest(ObjectReader& in, const TransformerConfig& config) {
           "tied embeddings need an output layer");
   note_if(in, config.head_bias && !config.output_layer, "head_bias",
           "a model without an output layer has no bias of it");
+  note_if(in, config.mtp && !config.output_layer, "mtp",
+          "multi-token prediction needs an output layer");
+  note_if(in, config.mtp && config.positions == Positions::learned, "mtp",
+          "multi-token prediction with learned positions is not modeled");
+  note_if(in, config.mtp && config.embedding_norm, "mtp",
+          "multi-token prediction with a norm after the embedding is not modeled");
   note_if(in, config.router_bias && !config.experts, "router_bias",
           "a model without experts has no router");
   note_if(in, config.position_rows > 0 && config.positions != Positions::learned, "position_rows",
@@ -258,6 +277,11 @@ TransformerConfig read_transformer(ObjectReader& in) {
       {"window", "Sliding-window or chunked attention (default: none)"}, read_window);
   config.latent =
       in.optional_object({"latent", "Multi-head latent attention (DeepSeek)"}, read_latent);
+  config.mtp = in.optional_object(
+      {"mtp",
+       "Multi-token prediction (DeepSeek-V3): layers like the last one behind the model, with its "
+       "embedding and output layer, for further tokens (default: none)"},
+      read_prediction);
   const auto size =
       in.optional_integer({"head_size", "Width of a head (default: hidden / heads)"}, 1, kWidest);
   const bool values_read = !in.self().problems().any();

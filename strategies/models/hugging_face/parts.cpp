@@ -136,17 +136,14 @@ void report_prediction_layers(Keys& keys, const TransformerConfig& config, std::
   const std::int64_t modules = keys.count(key, kMostModules, 0);
   if (modules == 0 || is_too_large(config)) return;
   TransformerConfig longer = config;
-  ++longer.layers;
+  longer.mtp = TokenPrediction{.layers = modules, .loss_scaling_factor = 0.1};
   const auto count = [](const TransformerConfig& shape) {
     return count_parameters({.name = {}, .shape = shape, .source = {}, .notes = {}}).total();
   };
-  // A layer, two norms before and one behind, and a product of what both come to (DeepSeek-AI 2024,
-  // arXiv 2412.19437, section 2.2); embedding and output layer are the model's.
-  const std::int64_t one =
-      count(longer) - count(config) + 2 * config.hidden * config.hidden + 3 * config.hidden;
   keys.say(fmt::format(
-      "{} {}: the layers for multi-token prediction, {} parameters, are not part of the program",
-      key, modules, grouped(modules * one)));
+      "{} {}: the layers for multi-token prediction, {} parameters, are not part of the program; "
+      "\"mtp\" adds them, as in --set model.mtp.layers={}",
+      key, modules, grouped(count(longer) - count(config)), modules));
 }
 
 }  // namespace lockstep::hugging_face

@@ -67,6 +67,7 @@ void note(Changes& out, const TransformerConfig& from, const TransformerConfig& 
   out.note("model.vocab", from.vocabulary, to.vocabulary);
   out.note("model.position_rows", from.position_rows, to.position_rows);
   if (from.window) note(out, *from.window, *to.window);
+  if (from.mtp) out.note("model.mtp.layers", from.mtp->layers, to.mtp->layers);
   if (from.experts) note(out, *from.experts, *to.experts);
   if (from.latent) note(out, *from.latent, *to.latent);
 }

@@ -30,6 +30,7 @@ class Shrinking {
     set("vocab", model_.vocabulary, vocabulary());
     set("seq", model_.sequence, sequence());
     if (model_.window) shrink_window(*model_.window);
+    if (model_.mtp) set("mtp.layers", model_.mtp->layers, few(was_.mtp->layers, 2));
     if (was_.position_rows > 0) set("position_rows", model_.position_rows, position_rows());
     if (model_.experts) shrink_experts(*model_.experts);
     set("layers", model_.layers, layers());

@@ -33,7 +33,12 @@ class Run {
   double forward() {
     set_inputs();
     for (std::size_t i = 0; i < graph_.chain.size(); ++i) run(block(i).forward, i);
-    return values_.at({*graph_.loss, graph_.chain.size() - 1}).values.at(0);
+    double sum = 0;
+    for (const Operation& operation : block(graph_.chain.size() - 1).forward) {
+      if (operation.kind != OperationKind::loss) continue;
+      sum += values_.at(key(operation.writes.at(0), graph_.chain.size() - 1)).values.at(0);
+    }
+    return sum;
   }
 
   void backward() {
@@ -241,6 +246,21 @@ TEST_CASE("gradients of what families differ in are those of the loss") {
     check([](auto& of) { of.norm_bias = false; });
     check([](auto& of) { of.head_bias = of.out_bias = of.mlp_bias = true; });
     check([](auto& of) { of.output_layer = of.tied_embeddings = false; });
+    // Two modules: the second reads what the first comes to; the output layer and the embedding
+    // have a gradient from each, the sum of the losses is what is differentiated.
+    for (const bool tied : {false, true}) {
+      check([tied](auto& of) {
+        of.positions = Positions::rotary;
+        of.tied_embeddings = tied;
+        of.mtp = TokenPrediction{.layers = 2, .loss_scaling_factor = 0.7};
+      });
+    }
+    check([](auto& of) {
+      of.positions = Positions::rotary;
+      of.head_bias = true;
+      of.window = AttentionWindow{.size = 2, .full_every = 2};
+      of.mtp = TokenPrediction{.layers = 1, .loss_scaling_factor = 0.7};
+    });
     check([](auto& of) {
       of.function = of.gated ? ActivationFunction::geglu : ActivationFunction::squared_relu;
     });

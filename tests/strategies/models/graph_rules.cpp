@@ -47,7 +47,9 @@ class BlockRules {
       if (operation.kind == OperationKind::matmul) check_gemm(operation);
       for (const Ref& written : operation.writes) {
         const bool fresh = known_.insert(key(written)).second;
-        if (!fresh && !operation.accumulate) say(operation.name + " overwrites");
+        // Gradients of weights add up, whoever writes them.
+        const bool adds = operation.accumulate || tensor(written).category == Category::gradient;
+        if (!fresh && !adds) say(operation.name + " overwrites");
         if (fresh && operation.accumulate && !tensor(written).resident) {
           say(operation.name + " adds to what nobody has written");
         }

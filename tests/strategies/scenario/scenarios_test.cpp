@@ -48,6 +48,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "llama7b-256",
                                        "mlp-two-gpus",
                                        "moe-parallel-folding",
+                                       "multi-token-prediction",
                                        "parameter-server",
                                        "pipeline-1f1b",
                                        "pipeline-gpipe",

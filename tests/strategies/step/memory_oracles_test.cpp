@@ -73,6 +73,27 @@ TEST_CASE("activations of a layer: sbh (34 + 5as/h)") {
   CHECK(bytes_per_layer(gpt(), layout()) == 34 * kSbh + kScores + kStatistics);
 }
 
+// A module keeps what a layer keeps, the embedding as its norm reads it (2) and its dropout's mask
+// (1), both halves of the projection's input (4), the stream behind the layer (2) and its norm (2):
+// 11 sbh; mean and reciprocal standard deviation of three norms, 8sb each; logits of 2sbV, their
+// maximum and their sum in fp32, 8sb.
+TEST_CASE("activations of multi-token prediction: a layer's, 11 sbh, and logits of its own") {
+  TransformerConfig shape = gpt();
+  shape.positions = Positions::none;
+  const auto of_head = [&shape] {
+    const TrainingStepUnderTest step{transformer(shape), layout()};
+    LiveQuery query;
+    query.forward = {step.routine("head.forward")};
+    query.backward = {step.routine("head.backward")};
+    query.position = static_cast<int>(shape.layers) + 1;
+    return total_bytes(live_between(step.role(), query)).count();
+  };
+  const std::int64_t without = of_head();
+  shape.mtp = TokenPrediction{.layers = 1, .loss_scaling_factor = 0.1};
+  CHECK(of_head() - without == 34 * kSbh + kScores + kStatistics + 11 * kSbh + 3 * 8 * kS * kB +
+                                   2 * kS * kB * shape.vocabulary + 8 * kS * kB);
+}
+
 TEST_CASE("activations of a layer, tensor by tensor") {
   const TrainingStepUnderTest step{transformer(gpt()), layout()};
   const auto held = kept(step);

@@ -191,6 +191,15 @@ TEST_CASE("launch flags: Megatron, kinds of context parallelism") {
   CHECK(has(with("2d"), "--cp-comm-type a2a+p2p \\\n  --hierarchical-context-parallel-sizes 2 4"));
 }
 
+// LayerType.mtp is "m" in core/transformer/pipeline_parallel_layer_layout.py.
+TEST_CASE("launch flags: Megatron, multi-token prediction") {
+  CHECK(pipeline_layout_text({3, 2}, 2) == "Et*3|t*2mm,L");
+  const LaunchFlags flags =
+      launch_flags(LaunchFramework::megatron, llama({}, "multi-token-prediction"));
+  CHECK(has(flags, "--mtp-num-layers 1"));
+  CHECK(has(flags, "Et*12|t*13|t*12|t*9m,L"));
+}
+
 TEST_CASE("launch flags: Megatron, experts") {
   const LaunchFlags flags = launch_flags(LaunchFramework::megatron, llama({}, "gpt-moe"));
   CHECK(has(flags, "--expert-model-parallel-size"));

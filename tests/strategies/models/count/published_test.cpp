@@ -130,6 +130,47 @@ TEST_CASE("the language parts of Llama 4 differ from the whole by one encoder of
         401'583'781'376 - counted("llama4-maverick").total());
 }
 
+TEST_CASE("modules for multi-token prediction have the parameters of the released weights") {
+  const auto with_mtp = [](std::string_view id) {
+    ModelConfig model = shipped(id);
+    std::get<TransformerConfig>(model.shape).mtp =
+        TokenPrediction{.layers = 1, .loss_scaling_factor = 0.1};
+    return count_parameters(model).total();
+  };
+  // The files hold copies of the embedding and the output layer with the module, and a bias that
+  // routes and is not trained for every expert and layer with experts, the module's included.
+  CHECK(with_mtp("glm-4.5") + 2 * 151'552LL * 5120 + 90 * 160 == 358'337'791'296);
+  CHECK(with_mtp("glm-4.5-air") + 2 * 151'552LL * 4096 + 46 * 128 == 110'468'824'832);
+  // DeepSeek-AI, README_WEIGHTS.md of DeepSeek-V3: 11.5B of its own.
+  const std::int64_t module = counted("deepseek-v3-mtp").total() - counted("deepseek-v3").total();
+  CHECK(billions(module) == doctest::Approx(11.5).epsilon(0.011));
+  CHECK(module == with_mtp("deepseek-v3") - counted("deepseek-v3").total());
+  // MiMo 7B as released, 7,833,409,536 with its module.
+  TransformerConfig mimo = *shipped("qwen2.5-7b").transformer();
+  mimo.layers = 36;
+  mimo.hidden = 4096;
+  mimo.heads = 32;
+  mimo.kv_heads = 8;
+  mimo.ffn = 11'008;
+  mimo.vocabulary = 151'680;
+  mimo.mtp = TokenPrediction{};
+  CHECK(count_parameters({.name = {}, .shape = mimo, .source = {}}).total() == 7'833'409'536);
+}
+
+TEST_CASE("FLOPs of multi-token prediction are those of a layer, two projections and the logits") {
+  // Per token forward: 2 for every weight that it meets, h (h + h) of projections and V h of
+  // logits; scores and sums over half of the keys: 2 * 2 * (s / 2) * a d in the one layer more.
+  ModelConfig model = shipped("qwen2.5-7b");
+  const double without = count_flops(model).forward_per_token();
+  auto& shape = std::get<TransformerConfig>(model.shape);
+  shape.mtp = TokenPrediction{};
+  const double h = 3584;
+  const double layer = h * h * 2 + h * 512 * 2 + 3 * h * 18'944;
+  const double core = 2 * 4096 * h;
+  CHECK(count_flops(model).forward_per_token() - without ==
+        doctest::Approx(2 * (layer + 2 * h * h + 152'064 * h) + core).epsilon(1e-12));
+}
+
 TEST_CASE("models published in round numbers come to them") {
   // Parmar et al. 2024, section 2: 3.2B of embeddings (256,000 x 6144, twice: 3.15) and 12.5B.
   const ParameterCount nemotron15 = counted("nemotron4-15b");

@@ -53,7 +53,7 @@ TEST_CASE("every shipped model reads, keeps to the schema and names its source")
 
 TEST_CASE("reader and schema refuse the same files") {
   const SchemaAgreement schema = agreement();
-  const std::string moe = text_of_file(kModels / "deepseek-v3.json");
+  const std::string moe = text_of_file(kModels / "deepseek-v3-mtp.json");
   for (const Mutation& mutation : std::vector<Mutation>{
            {"no name", "/name", ""},
            {"no source", "/source", ""},
@@ -72,6 +72,8 @@ TEST_CASE("reader and schema refuse the same files") {
            {"one expert", "/experts/count", "1"},
            {"unknown key of experts", "/experts/topk", "2"},
            {"no rank of keys", "/latent/kv_rank", ""},
+           {"no layer of prediction", "/mtp", "{}"},
+           {"no prediction", "/mtp", R"({"layers": 0})"},
        }) {
     CAPTURE(mutation.name);
     CHECK(schema.verdict(mutated(moe, mutation)) == "both refuse");
@@ -184,6 +186,25 @@ TEST_CASE("GPT-2 from Hugging Face's config.json is the shipped one") {
     "n_layer": 12, "n_positions": 1024, "n_inner": null, "resid_pdrop": 0.1,
     "summary_activation": null, "vocab_size": 50257})");
   CHECK(*model.transformer() == *load_model(kModels / "gpt2-small.json").transformer());
+}
+
+TEST_CASE("multi-token prediction is read, and refused where a model cannot have it") {
+  const std::string base = R"({"name": "g", "source": "s", "layers": 2, "hidden": 8, "heads": 2,
+      "seq": 4, "vocab": 10, "positions": "rotary", "mtp": {"layers": 2)";
+  // Megatron-Core's default of --mtp-loss-scaling-factor.
+  CHECK(transformer_from(base + "}}").mtp == TokenPrediction{2, 0.1});
+  CHECK(transformer_from(base + R"(, "loss_scaling_factor": 0.3}})").mtp ==
+        TokenPrediction{2, 0.3});
+  const auto refused = [&](const std::string& members) { return error_of(base + "}, " + members); };
+  CHECK(refused(R"("output_layer": false})")
+            .find("/mtp: multi-token prediction needs an output "
+                  "layer") != std::string::npos);
+  CHECK(refused(R"("embedding_norm": true})").find("/mtp: ") != std::string::npos);
+  CHECK(error_of(R"({"name": "g", "source": "s", "layers": 2, "hidden": 8, "heads": 2, "seq": 4,
+                     "mtp": {"layers": 1}})")
+            .find("/mtp: multi-token prediction with learned positions") != std::string::npos);
+  CHECK(error_of(base + R"(, "modules": 1}})").find("unknown key \"modules\"") !=
+        std::string::npos);
 }
 
 TEST_CASE("DeepSeek-V3 from Hugging Face's config.json is the shipped one, but for its context") {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -73,6 +74,36 @@ TEST_CASE("features of families compute what one device does, however the model 
       change(shape);
       for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
       if (!shape.sinks) check(model_of(shape), context(ContextKind::ulysses, 2, false));
+    }
+  }
+}
+
+// The embedding is read on the first and on the last stage, the output layer twice on the last.
+TEST_CASE("multi-token prediction computes what one device does, however the model is cut") {
+  for (const TransformerConfig& base : {gpt(), llama(), experts(llama())}) {
+    for (const std::int64_t modules : {1, 2}) {
+      CAPTURE(modules);
+      TransformerConfig shape = base;
+      shape.positions = Positions::rotary;
+      shape.tied_embeddings = modules == 2;
+      shape.mtp = TokenPrediction{.layers = modules, .loss_scaling_factor = 0.3};
+      for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
+      check(model_of(shape), context(ContextKind::ulysses, 2, false));
+      check(model_of(shape), context(ContextKind::ring, 2, true));
+      ParallelConfig sharded = pipeline();
+      sharded.zero = 3;
+      check(model_of(shape), sharded);
+      ParallelConfig split = pipeline();
+      split.recompute = Recompute::none;
+      split.schedule = PipelineOrder::zb_h1;
+      split.tp = 2;
+      split.sequence_parallel = true;
+      check(model_of(shape), split);
+      if (!shape.experts) continue;
+      ParallelConfig expert = layout(4);
+      expert.ep = 2;
+      expert.zero = 1;
+      check(model_of(shape), expert);
     }
   }
 }

@@ -49,7 +49,7 @@ std::vector<int> layers_by_chunk(const Scenario& scenario) {
   return out;
 }
 
-std::string pipeline_layout_text(const std::vector<int>& layers) {
+std::string pipeline_layout_text(const std::vector<int>& layers, std::int64_t modules) {
   std::string out = "E";
   for (std::size_t i = 0; i < layers.size();) {
     std::size_t end = i + 1;
@@ -65,7 +65,7 @@ std::string pipeline_layout_text(const std::vector<int>& layers) {
     }
     i = end;
   }
-  return out + ",L";
+  return out + std::string(static_cast<std::size_t>(modules), 'm') + ",L";
 }
 
 }  // namespace lockstep::app

@@ -34,8 +34,9 @@ struct LaunchFlags {
 [[nodiscard]] std::vector<int> layers_by_chunk(const Scenario& scenario);
 
 /// Megatron-LM's --pipeline-model-parallel-layout: "Et*3|(tt|)*6t,L". Stages are divided by "|",
-/// E is the embedding, t a layer, L the loss; commas are ignored, (x)*n and t*n repeat
-/// (core/transformer/pipeline_parallel_layer_layout.py).
-[[nodiscard]] std::string pipeline_layout_text(const std::vector<int>& layers);
+/// E is the embedding, t a layer, m a module for multi-token prediction, L the loss; commas are
+/// ignored, (x)*n and t*n repeat (core/transformer/pipeline_parallel_layer_layout.py).
+[[nodiscard]] std::string pipeline_layout_text(const std::vector<int>& layers,
+                                               std::int64_t modules = 0);
 
 }  // namespace lockstep::app

@@ -85,7 +85,7 @@ class MegatronSettings {
              layers.back());
     } else {
       text("--pipeline-model-parallel-layout", "model.pipeline_model_parallel_layout",
-           pipeline_layout_text(layers));
+           pipeline_layout_text(layers, prediction_layers()));
       // Arguments take the number of chunks from the layout.
       if (of_.vpp > 1) number("", "model.virtual_pipeline_model_parallel_size", of_.vpp);
     }
@@ -141,6 +141,13 @@ class MegatronSettings {
     number("--global-batch-size", "train.global_batch_size", of_.global_batch);
     if (const TransformerConfig* shape = scenario_.model.transformer())
       number("--seq-length", "model.seq_length", shape->sequence);
+    if (prediction_layers() > 0)
+      number("--mtp-num-layers", "model.mtp_num_layers", prediction_layers());
+  }
+
+  [[nodiscard]] std::int64_t prediction_layers() const {
+    const TransformerConfig* shape = scenario_.model.transformer();
+    return shape != nullptr && shape->mtp ? shape->mtp->layers : 0;
   }
 
   void recomputation() {
