@@ -1,4 +1,5 @@
 #include <optional>
+#include <variant>
 
 #include "sim/base/math.hpp"
 #include "strategies/sharding/device_mesh.hpp"
@@ -14,7 +15,7 @@ class Shrinking {
   Shrinking(TransformerConfig& model, const SizedLayout& whole, const SizedLayout& small,
             const ShrinkLimits& limits)
       : model_{model},
-        was_{*whole.model.transformer()},
+        was_{std::get<TransformerConfig>(whole.model.shape)},
         whole_{whole.parallel},
         small_{small.parallel},
         limits_{limits},
@@ -108,7 +109,8 @@ class Shrinking {
   /// unequal parts stays so, and none of them empty.
   [[nodiscard]] std::int64_t vocabulary() const {
     if (was_.vocabulary > 1 && was_.vocabulary % whole_.tp != 0) {
-      return std::min(was_.vocabulary, std::max<std::int64_t>(3 * tp_, multiple(tp_, 24, 24)) - 1);
+      return std::min(was_.vocabulary,
+                      std::max<std::int64_t>(std::int64_t{3} * tp_, multiple(tp_, 24, 24)) - 1);
     }
     return multiple(tp_, 24, was_.vocabulary == 1 ? 24 : was_.vocabulary);
   }
