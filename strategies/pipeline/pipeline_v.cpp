@@ -56,15 +56,16 @@ struct StageBlock {
   }
 };
 
-using Block = std::vector<StageBlock>;
+using StageBlocks = std::vector<StageBlock>;
 
 /// `turns`: passes from the end of a way to the begin of the next, where it turns.
-std::optional<Block> block_of(const Strides& strides, const std::array<int, 3>& turns, int stages) {
+std::optional<StageBlocks> block_of(const Strides& strides, const std::array<int, 3>& turns,
+                                    int stages) {
   const int last = stages - 1;
   const int back = strides.forward_down * last + turns[0];
   const int down = back + strides.forward_back * last + turns[1];
   const int home = down + strides.backward_down * last + turns[2];
-  Block out;
+  StageBlocks out;
   for (int i = 0; i < stages; ++i) {
     StageBlock stage;
     stage.begin = {strides.forward_down * i, back + strides.forward_back * (last - i),
@@ -77,9 +78,9 @@ std::optional<Block> block_of(const Strides& strides, const std::array<int, 3>& 
 }
 
 /// With the shortest turns at which no passes meet.
-Block shortest_block(PipelineOrder order, int stages) {
+StageBlocks shortest_block(PipelineOrder order, int stages) {
   const Strides strides = strides_of(order);
-  std::optional<Block> best;
+  std::optional<StageBlocks> best;
   int least = 3 * kPeriod + 1;
   std::array<int, 3> turns{};
   for (turns[0] = 1; turns[0] <= kPeriod; ++turns[0])
