@@ -218,6 +218,10 @@ std::vector<Key> keys_of_transformer() {
       {"window.full_rotary",
        {"window", {"model.window.full_every=2"}, "false"},
        {"window", {}, "false"}},
+      {"mtp.layers", {"dense", {}, "1"}, {"dense", {"model.output_layer=false"}, "1"}},
+      // Losses are added up, with whatever factor: numbers change, as `verify strategy` prints
+      // them.
+      {"mtp.loss_scaling_factor", {}, {"dense", {"model.mtp.layers=1"}, "-1"}},
       {"dropout", {"dense", {}, "0.1"}, {}},
       {"attention_dropout", {"dense", {"model.attention=unfused"}, "0.1"}, {}},
       {"causal", {"dense", {}, "false"}, {}},
@@ -361,7 +365,7 @@ TEST_CASE("every key of a scenario's model has an effect, or is reported to have
     std::set<std::string> keys;
     for (const Json& form : schema["oneOf"])
       if (form["properties"]["kind"]["enum"][0] == kind) collect(form["properties"], "", keys);
-    for (const char* word : {"$schema", "name", "source", "kind"}) keys.erase(word);
+    for (const char* word : {"$schema", "name", "source", "family", "kind"}) keys.erase(word);
     CHECK(keys == names_of(rows));
     for (const Key& row : rows) bench.check(row, "model." + row.key);
   };
