@@ -126,7 +126,8 @@ TEST_CASE("a key of a scenario is explained with its values and its default") {
   CHECK(contains(output_of("lockstep help parallel.recompute"), "values: none, selective, "));
   CHECK(contains(output_of("lockstep help tp"), "tensor parallelism\n"));  // the word, then the key
   CHECK(contains(output_of("lockstep help tp"), "\n\nparallel.tp\n"));
-  CHECK(contains(output_of("lockstep help model"), "keys: name, source, kind, layers, hidden"));
+  CHECK(contains(output_of("lockstep help model"),
+                 "keys: name, source, family, kind, layers, hidden"));
   CHECK(contains(output_of("lockstep help virtual_stages"),
                  "virtual_stages is \"parallel.vpp\" in Lockstep"));
   CHECK(json_of(std::string{"lockstep help parallel.vpp"})["rows"][0]["topic"] == "key");
