@@ -75,11 +75,16 @@ JsonValue list_of(std::string_view text, const std::string& file) {
   return {{}, std::move(out)};
 }
 
-/// The value of a key that is a list: JSON where it is a JSON array, else items between commas.
+/// The value of a key that is a list: JSON where it is a JSON array; the text of a pipeline's
+/// layout, which has a `|`, with quotes around it or not; else items between commas.
 JsonValue list_value_of(const std::string& text, const std::string& file) {
+  if (text.find('|') != std::string::npos && text.find('"') == std::string::npos)
+    return json_of(text);
   try {
     JsonValue value = parse_json(text, file).root;
-    if (value.get_if<JsonArray>() != nullptr) {
+    const bool layout =
+        value.get_if<std::string>() != nullptr && text.find('|') != std::string::npos;
+    if (value.get_if<JsonArray>() != nullptr || layout) {
       forget_places(value);
       return value;
     }

@@ -280,6 +280,10 @@ TEST_CASE("overrides take the place of values, and are named where they are wron
         "1 error; nothing was run");
   CHECK(error_of_set("model.heads=3").find("--set model.heads=3: error: /model/heads: ") == 0);
   CHECK(error_of_set("parallel.stages=[1,").find("--set parallel.stages=[1,: error: ") == 0);
+  // Megatron-Core's layout, with quotes or without: a letter that it does not have.
+  for (const char* text : {"parallel.stages=Etx|tL", R"(parallel.stages="Etx|tL")"})
+    CHECK(error_of_set(text).find("/parallel/stages: \"x\" is none of E, t, L, |,") !=
+          std::string::npos);
 }
 
 TEST_CASE("a model's file with some keys in another way") {
