@@ -1,8 +1,11 @@
 // What the command can do and the page cannot: reading schedules of XML, which needs pugixml,
-// writing traces, and machine calibrations. No request leads here; the functions exist for the
-// linker and say so.
+// writing traces, machine calibrations, config.json of Hugging Face, and checks of the passes that
+// make a step. No request leads here; the functions exist for the linker and say so.
 #include "sim/execute/command_graph/backend.hpp"
+#include "strategies/calibration/machine_file.hpp"
 #include "strategies/interop/msccl/msccl.hpp"
+#include "strategies/models/files/model_readers.hpp"
+#include "strategies/step/facts.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/trace_stream.hpp"
 
@@ -21,6 +24,37 @@ std::optional<Contract> MscclImport::contract() const {
 double median(std::vector<double> values) {
   (void)values;
   throw app::RequestError("calibration", "the page takes no machine calibrations");
+}
+
+MeasuredMachine read_machine(ObjectReader& in) {
+  (void)in;
+  throw app::RequestError("calibration", "the page takes no machine calibrations");
+}
+
+void refuse_earlier_machine(const JsonDocument& document) {
+  (void)document;
+}
+
+/// By the keys that all of them have.
+bool is_hugging_face(const ValueReader& value) {
+  if (!value.is_object()) return false;
+  const auto& members = *value.value()->get_if<JsonObject>();
+  return find_member(members, "model_type") != nullptr ||
+         find_member(members, "architectures") != nullptr;
+}
+
+ModelConfig read_hugging_face(ObjectReader& in) {
+  (void)in;
+  throw app::RequestError("model", "the page reads no config.json; use `lockstep run`");
+}
+
+std::string_view to_string(Fact fact) {
+  return fact == Fact::complete ? "complete" : "a fact that is not given";
+}
+
+std::string violation(Fact fact, const TrainingStepAssembly& step) {
+  (void)fact, (void)step;
+  throw app::RequestError("checks", "the page checks no passes; use `lockstep verify strategy`");
 }
 
 namespace app {
