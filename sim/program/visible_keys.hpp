@@ -27,8 +27,9 @@ struct VisibleKeys {
   };
   const std::int64_t window = visible.window;
   if (queries <= window) return triangle(queries);
+  const std::int64_t chunks = queries / window;
   if (visible.chunked)
-    return static_cast<double>(queries / window) * triangle(window) + triangle(queries % window);
+    return static_cast<double>(chunks) * triangle(window) + triangle(queries % window);
   return triangle(window) + static_cast<double>(queries - window) * static_cast<double>(window);
 }
 

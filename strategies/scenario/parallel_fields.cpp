@@ -327,7 +327,7 @@ const std::vector<ParallelField>& parallel_fields() {
             "0: pp (default: 0)")
           .impossible([](const Config& of) -> Text {
             if (of.microbatch_group == 0 || of.schedule == PipelineOrder::interleaved) return {};
-            return text("microbatch_group = {} is of the schedule interleaved, which is {}",
+            return text("microbatch_group = {} is for the interleaved schedule; schedule is {}",
                         of.microbatch_group, name_of(pipeline_names(), of.schedule));
           }),
       order_field(),
