@@ -74,7 +74,13 @@ constexpr std::array kWords = {
         "zero bubble",
         "Pipeline schedules that split the backward pass, so that weight gradients fill the bubble "
         "(parallel.schedule zb-h1, zb-h2, zb-1p or zb-2p).",
-        "", "1f1b, bubble", "zb-h1, zb-h2, zb-1p, zb-2p"},
+        "", "1f1b, bubble, v schedule", "zb-h1, zb-h2, zb-1p, zb-2p"},
+    Word{"V schedule",
+         "Zero-bubble schedule of two model chunks per stage, the second ones from the last stage "
+         "back "
+         "to the first, so that all stages hold activations equally long (parallel.schedule zb-v, "
+         "v-half, v-min or dualpipe-v).",
+         "", "zero bubble, interleaved", "zb-v, v-half, v-min, dualpipe-v, v-shape"},
     Word{"bucket", "Group of gradients reduced by one collective.", "", "data parallelism"},
     Word{"exposed communication", "Communication time that computation does not hide.", "",
          "critical path"},
