@@ -71,7 +71,7 @@ TEST_CASE("an override is refused where it was written, with the values that it 
         "the cluster's 56 ranks; tp may be 1, 7, or pp may be 1, 7\n"},
        // A batch of 512 = 4 * 128 is one microbatch of each of 128 replicas; of 256 it is 1024.
        // 4096 GPUs are 128 replicas, one sequence each: 4 microbatches each are a batch of 512.
-       {run + "cluster.nodes=512", "of 4 stages 4, not 1: --set parallel.global_batch=512\n"},
+       {run + "cluster.nodes=512", "as stages, 4, not 1: --set parallel.global_batch=512\n"},
        {"run gpt-moe --set cluster.nodes=32",
         "cluster has 256 GPUs; dp = 256 would fill it: --set parallel.dp=256 --set "
         "parallel.global_batch=1024\n"},

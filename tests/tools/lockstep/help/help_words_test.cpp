@@ -113,7 +113,8 @@ TEST_CASE("a word is explained with its formula, in any spelling") {
 TEST_CASE("a key of a scenario is explained with its values and its default") {
   const std::string text = output_of("COLUMNS=80 lockstep help parallel.vpp");
   CHECK(text.rfind("parallel.vpp\n", 0) == 0);
-  CHECK(contains(text, "Model chunks per pipeline stage, for interleaved schedules (default: 1)"));
+  CHECK(contains(text,
+                 "Model chunks per pipeline stage, for interleaved and V schedules (default: 1;"));
   CHECK(contains(text, "values: integer, 1 to 100000"));
   CHECK(contains(text, "override: --set parallel.vpp=VALUE"));
   CHECK(contains(text, "virtual_pipeline_model_parallel_size"));
