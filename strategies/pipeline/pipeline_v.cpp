@@ -139,7 +139,8 @@ class VPipeline {
       held_ = std::max(held_, of.held);
       all_.push_back({std::move(of.steps), {}, {}, 0, 0, 0});
     }
-    const auto passes = static_cast<std::size_t>(2 * stages * microbatches);
+    const auto passes =
+        2 * static_cast<std::size_t>(stages) * static_cast<std::size_t>(microbatches);
     forward_end_.resize(passes, -1);
     input_end_.resize(passes, -1);
   }
