@@ -43,12 +43,12 @@ void shrink_batch(SizedLayout& small, const SizedLayout& whole, const ShrinkLimi
   if (!stays(limits, "parallel.micro_batch")) {
     layout.micro_batch = std::min<std::int64_t>(layout.micro_batch, 2);
   }
-  // Larger than the stages, and with a smaller last group, as any may be.
-  if (layout.microbatch_group > 0 && !stays(limits, "parallel.microbatch_group"))
-    layout.microbatch_group = layout.pp + 1;
   if (!stays(limits, "parallel.global_batch")) {
-    const std::int64_t microbatches =
-        fewer_microbatches(whole.parallel.microbatches(), whole.parallel, layout);
+    // Groups larger than the stages, and a smaller last one, as any may be; or all as they were.
+    const bool keeps = layout.microbatch_group > 0 && stays(limits, "parallel.microbatch_group");
+    const std::int64_t was = whole.parallel.microbatches();
+    if (layout.microbatch_group > 0 && !keeps) layout.microbatch_group = layout.pp + 1;
+    const std::int64_t microbatches = keeps ? was : fewer_microbatches(was, whole.parallel, layout);
     layout.global_batch = layout.micro_batch * layout.dp * microbatches;
   }
   if (!stays(limits, "parallel.average_every")) {

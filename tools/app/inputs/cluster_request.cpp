@@ -14,6 +14,7 @@
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "tools/app/errors.hpp"
+#include "tools/app/inputs/shipped_or_file.hpp"
 #include "topologies/failures/reachability.hpp"
 #include "topologies/files/config_names.hpp"
 
@@ -41,10 +42,7 @@ bool is_path(const std::string& name) {
 /// a file.
 std::string ClusterRequest::path() const {
   if (is_path(cluster)) return cluster;
-  // The whole name of a shipped one needs no list of all.
-  std::error_code ignored;
-  const fs::path whole = fs::path{config_folder()} / "clusters" / (cluster + ".json");
-  if (fs::is_regular_file(whole, ignored)) return whole.string();
+  if (auto whole = shipped_file("clusters", cluster)) return *whole;
   const ConfigNames clusters{config_folder(), "clusters"};
   if (const auto id = clusters.known(cluster)) return clusters.file_of(*id).string();
   const ConfigNames scenarios{config_folder(), "scenarios"};

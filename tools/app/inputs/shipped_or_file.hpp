@@ -12,4 +12,8 @@ namespace lockstep::app {
 [[nodiscard]] std::optional<std::string> shipped_or_file(const std::string& name,
                                                          std::string_view folder);
 
+/// The file of the shipped config of exactly that name, found without a list of all; none: no such.
+[[nodiscard]] std::optional<std::string> shipped_file(std::string_view folder,
+                                                      const std::string& name);
+
 }  // namespace lockstep::app
