@@ -121,6 +121,8 @@ struct ParallelConfig {
   [[nodiscard]] int expert_tp() const { return etp > 0 ? etp : tp; }
   [[nodiscard]] std::int64_t microbatches() const { return global_batch / (micro_batch * dp); }
   [[nodiscard]] bool overlaps(Overlap what) const { return overlap.contains(what); }
+  /// Backward in two halves: input gradients and weight gradients (zero-bubble schedules).
+  [[nodiscard]] bool splits_backward() const { return pp > 1 && schedule >= PipelineOrder::zb_h1; }
   [[nodiscard]] bool updates_by_bucket() const { return update == UpdateStart::by_bucket; }
   /// Whether gradients are reduce-scattered after every microbatch.
   [[nodiscard]] bool scatters_every_microbatch() const {

@@ -62,10 +62,6 @@ struct TrainingStepAssembly {
   /// Range of positions [first, second) of each chunk; stage_of() has their stages.
   std::vector<std::pair<int, int>> chunks{};
 
-  /// Backward in two halves: input gradients and weight gradients (zero-bubble schedules).
-  [[nodiscard]] bool splits_backward() const {
-    return parallel.pp > 1 && parallel.schedule >= PipelineOrder::zb_h1;
-  }
   [[nodiscard]] const Block& block(int position) const {
     return graph.blocks[static_cast<std::size_t>(graph.chain[static_cast<std::size_t>(position)])];
   }

@@ -96,7 +96,7 @@ class Pipeline {
         return;
       case PipelineStep::Work::backward:
         backward(chunk, next.microbatch);
-        if (step_.splits_backward()) {
+        if (step_.parallel.splits_backward()) {
           weight_gradients(first, last, next.microbatch);
         }
         return;

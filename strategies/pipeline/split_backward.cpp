@@ -46,7 +46,7 @@ void make_routines(TrainingStepAssembly& step) {
   for (const Block& block : step.graph.blocks) {
     TrainingStepAssembly::BlockRoutines routines;
     routines.forward = program.add(Routine{block.name + ".forward", block.forward});
-    if (step.splits_backward()) {
+    if (step.parallel.splits_backward()) {
       SplitBackward halves = split_backward(step.graph, block);
       routines.backward =
           program.add(Routine{block.name + ".input_gradients", std::move(halves.input_gradients)});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -107,6 +108,10 @@ class Defined {
   return out;
 }
 
+[[nodiscard]] std::string misplaced(const Step& step) {
+  return any_misfit(step, step.graph.tensors);
+}
+
 [[nodiscard]] std::string wrong_weight(const Step& step, const TrainedWeight& weight) {
   const auto& tensors = step.graph.tensors;
   const std::string& name = tensors[weight.weight].name;
@@ -150,7 +155,7 @@ class Defined {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Step::BlockRoutines& of = step.routines[i];
     std::size_t backward = size(of.backward);
-    if (step.splits_backward()) backward += size(of.weight_gradients);
+    if (step.parallel.splits_backward()) backward += size(of.weight_gradients);
     if (size(of.forward) != blocks[i].forward.size() || backward != blocks[i].backward.size())
       return fmt::format("the routines of {} are not its operations", blocks[i].name);
   }
@@ -190,7 +195,7 @@ class StageOrder {
   using Places = std::map<CallWork, std::vector<std::size_t>>;
 
   [[nodiscard]] bool in_order(Places& at) const {
-    const std::size_t halves = step_.splits_backward() ? 1 : 0;
+    const std::size_t halves = step_.parallel.splits_backward() ? 1 : 0;
     if (at[CallWork::forward].size() != 1 || at[CallWork::backward].size() != 1) return false;
     if (at[CallWork::weight_gradient].size() != halves) return false;
     if (at[CallWork::backward].front() < at[CallWork::forward].front()) return false;
@@ -381,52 +386,19 @@ template <class Wrong>
 
 }  // namespace
 
-std::string_view to_string(Fact fact) {
-  switch (fact) {
-    case Fact::one_device:
-      return "one_device";
-    case Fact::reads_defined:
-      return "reads_defined";
-    case Fact::sharded:
-      return "sharded";
-    case Fact::weights_listed:
-      return "weights_listed";
-    case Fact::routines_made:
-      return "routines_made";
-    case Fact::stages_ordered:
-      return "stages_ordered";
-    case Fact::gradients_whole:
-      return "gradients_whole";
-    case Fact::weights_updated:
-      return "weights_updated";
-    case Fact::complete:
-      return "complete";
-  }
-  return "?";
-}
-
-std::string violation(Fact fact, const TrainingStepAssembly& step) {
-  switch (fact) {
-    case Fact::one_device:
-      return not_one_device(step);
-    case Fact::reads_defined:
-      return undefined_read(step);
-    case Fact::sharded:
-      return any_misfit(step, step.graph.tensors);
-    case Fact::weights_listed:
-      return wrong_weights(step);
-    case Fact::routines_made:
-      return wrong_routines(step);
-    case Fact::stages_ordered:
-      return wrong_order(step);
-    case Fact::gradients_whole:
-      return partial_gradient(step);
-    case Fact::weights_updated:
-      return not_updated(step);
-    case Fact::complete:
-      return incomplete(step);
-  }
-  return {};
+std::span<const FactCheck> fact_checks() {
+  static constexpr std::array kChecks{
+      FactCheck{Fact::one_device, "one_device", not_one_device},
+      FactCheck{Fact::reads_defined, "reads_defined", undefined_read},
+      FactCheck{Fact::sharded, "sharded", misplaced},
+      FactCheck{Fact::weights_listed, "weights_listed", wrong_weights},
+      FactCheck{Fact::routines_made, "routines_made", wrong_routines},
+      FactCheck{Fact::stages_ordered, "stages_ordered", wrong_order},
+      FactCheck{Fact::gradients_whole, "gradients_whole", partial_gradient},
+      FactCheck{Fact::weights_updated, "weights_updated", not_updated},
+      FactCheck{Fact::complete, "complete", incomplete},
+  };
+  return kChecks;
 }
 
 }  // namespace lockstep

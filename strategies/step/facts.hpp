@@ -1,14 +1,22 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "strategies/layout/passes.hpp"
 
 namespace lockstep {
 
-[[nodiscard]] std::string_view to_string(Fact fact);
+/// A fact's name, and its check: where it does not hold of a step, in words; empty where it holds
+/// everywhere.
+struct FactCheck {
+  Fact fact;
+  std::string_view name;
+  std::string (*violation)(const TrainingStepAssembly& step);
+};
 
-/// Where a fact does not hold of a step, in words; empty where it holds everywhere.
-[[nodiscard]] std::string violation(Fact fact, const TrainingStepAssembly& step);
+/// Of every fact, in the order of Fact.
+[[nodiscard]] std::span<const FactCheck> fact_checks();
 
 }  // namespace lockstep

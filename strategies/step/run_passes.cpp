@@ -15,25 +15,20 @@ constexpr bool kChecksFacts = true;
 constexpr bool kChecksFacts = false;
 #endif
 
-constexpr std::array kFacts{Fact::one_device,      Fact::reads_defined,   Fact::sharded,
-                            Fact::weights_listed,  Fact::routines_made,   Fact::stages_ordered,
-                            Fact::gradients_whole, Fact::weights_updated, Fact::complete};
-
 void check_order(const StrategyPass& pass, FactSet held) {
-  for (const Fact fact : kFacts) {
+  for (const auto& [fact, name, violation] : fact_checks()) {
     if (pass.needs.has(fact) && !held.has(fact))
-      throw InternalError{fmt::format("pass {} needs {}", pass.name, to_string(fact))};
+      throw InternalError{fmt::format("pass {} needs {}", pass.name, name)};
     if (pass.precedes.has(fact) && held.has(fact))
-      throw InternalError{fmt::format("pass {} runs after {}", pass.name, to_string(fact))};
+      throw InternalError{fmt::format("pass {} runs after {}", pass.name, name)};
   }
 }
 
 void check_facts(const TrainingStepAssembly& step, FactSet held, std::string_view after) {
-  for (const Fact fact : kFacts) {
+  for (const auto& [fact, name, violation] : fact_checks()) {
     if (!held.has(fact)) continue;
-    const std::string where = violation(fact, step);
-    if (!where.empty())
-      throw InternalError{fmt::format("after {}, {}: {}", after, to_string(fact), where)};
+    const std::string where = violation(step);
+    if (!where.empty()) throw InternalError{fmt::format("after {}, {}: {}", after, name, where)};
   }
 }
 

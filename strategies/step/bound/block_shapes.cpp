@@ -13,10 +13,6 @@ namespace lockstep {
 
 namespace {
 
-[[nodiscard]] bool splits_backward(const ParallelConfig& parallel) {
-  return parallel.pp > 1 && parallel.schedule >= PipelineOrder::zb_h1;
-}
-
 /// Experts are dealt to ranks along dp and cp in the order of the ranks, and slots with a capacity
 /// depend on how many ranks the tokens are cut among.
 [[nodiscard]] bool needs_all_replicas(const ParallelConfig& parallel) {
@@ -28,7 +24,7 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   key.add(parallel.expert_tp());
   key.add(static_cast<int>(parallel.recompute)).add(parallel.sequence_parallel ? 1 : 0);
   key.add(static_cast<int>(parallel.precision)).add(static_cast<int>(parallel.cp_kind));
-  key.add(parallel.ulysses).add(parallel.zigzag ? 1 : 0).add(splits_backward(parallel) ? 1 : 0);
+  key.add(parallel.ulysses).add(parallel.zigzag ? 1 : 0).add(parallel.splits_backward() ? 1 : 0);
   for (const Overlap what : {Overlap::tp, Overlap::tp_backward, Overlap::cp, Overlap::ep})
     key.add(parallel.overlaps(what) ? 1 : 0);
   const StateConfig& state = parallel.state;
@@ -72,7 +68,7 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   out.exchange = GradientExchange::all_reduce;
   out.update = UpdateStart::after_all;
   if (!needs_all_replicas(parallel)) out.dp = 1;
-  if (splits_backward(parallel)) {
+  if (parallel.splits_backward()) {
     out.pp = 2;
     out.schedule = PipelineOrder::zb_h1;
     const auto layers = static_cast<int>(layers_of(model));

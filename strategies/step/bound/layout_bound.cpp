@@ -119,7 +119,7 @@ class Layout {
 
   [[nodiscard]] std::int64_t time_of(int stage, const PositionCosts& sum, std::int64_t fill,
                                      std::int64_t drain, std::int64_t first_tail) const {
-    const bool split = parallel_.pp > 1 && parallel_.schedule >= PipelineOrder::zb_h1;
+    const bool split = parallel_.splits_backward();
     const std::int64_t passes = this->passes(stage) + sends(stage);
     const std::int64_t extra = parallel_.zero == 3 ? gathers(sum) : 0;
     const std::int64_t chains = microbatches_ * (passes + extra);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/strategies/step/random_layouts.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 
 /// Whether the parts that a rank holds fit together, in every operation of every layout.
 
@@ -34,18 +35,12 @@ template <class Change>
   TransformerConfig shape;
   shape.hidden = 32;
   shape.heads = 4;
-  shape.kv_heads = 4;
-  shape.head_size = 8;
-  shape.ffn = 128;
-  shape.sequence = 64;
-  shape.vocabulary = 64;
-  ModelConfig model;
-  model.shape = shape;
+  shape.sequence = shape.vocabulary = 64;
   ParallelConfig parallel;
   parallel.tp = 2;
   parallel.dp = 2;
   parallel.global_batch = 2;
-  return build_program(model, parallel, 8);
+  return build_program(transformer(shape), parallel, 8);
 }
 
 }  // namespace
