@@ -66,11 +66,9 @@ class Pipeline {
 
   void order() {
     for (int stage = 0; stage < step_.parallel.pp; ++stage) {
-      StageScript script;
-      script.role = static_cast<std::size_t>(stage);
-      out_ = &script.calls;
+      step_.stages.push_back({static_cast<std::size_t>(stage), {}});
+      out_ = &step_.stages.back().calls;
       for (const PipelineStep& next : steps_of(stage)) add(stage, next);
-      step_.stages.push_back(std::move(script));
     }
   }
 
@@ -257,8 +255,7 @@ int TrainingStepAssembly::stage_of(int position) const {
       return stage_of_chunk(parallel.schedule, parallel.pp, static_cast<int>(chunk));
     }
   }
-  LOCKSTEP_CHECK(!"every position has a stage");
-  return 0;
+  LOCKSTEP_CHECK(false);  // every position has a stage
 }
 
 void order_pipeline(TrainingStepAssembly& step) {
