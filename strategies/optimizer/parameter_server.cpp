@@ -12,7 +12,7 @@ namespace {
 /// which sends the sum back.
 class Hosts {
  public:
-  Hosts(TrainingStepAssembly& step, int count, std::string name)
+  Hosts(TrainingStepAssembly& step, int count, const std::string& name)
       : step_{step},
         over_{step.program.mesh.axis("dp")},
         bytes_(static_cast<std::size_t>(count)),
