@@ -48,9 +48,9 @@ def calls():
 def overhead(call, before=None):
     """What a call adds, and the work that it is for, in us; medians in a loop of the same call.
 
-    The work is the function of tools/app that the command is for, with a request that is there
-    (`list_*()`: what is listed, as rows), timed around that function in the same call. Everything
-    else is added: keywords and options, names and values that make the request, threads, the GIL,
+    The work is to read the files that the call names and the function of tools/app that the command
+    is for, with a request that is there (`list_*()`: what is listed, as rows), timed around both in
+    the same call. Everything else is added: keywords and options, names and values that make the request, threads, the GIL,
     the result as an object. JSON and tables are made when they are first asked for, by neither."""
     call(), call()  # afterwards there is a parser, and it is known that the command is brief
     times, works = [], []

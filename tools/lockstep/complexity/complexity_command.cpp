@@ -296,11 +296,13 @@ void run(const Options& given) {
   ComplexityRequest request = request_of(given);
   request.on_progress = progress_line("complexity", "fewer --ranks or --algorithms take less");
   const std::vector<FigureTarget> targets = target_of(given, request);
-  const auto measured =
-      timed([&] { return std::make_shared<const ComplexityResult>(measure_complexity(request)); });
+  const auto measured = timed([&] {
+    auto made = std::make_shared<const ComplexityResult>(measure_complexity(request));
+    request.cluster.cluster = request.cluster.path();  // as long as its name means the same
+    return made;
+  });
   const ComplexityResult& result = *measured;
   request.on_progress = {};
-  request.cluster.cluster = request.cluster.path();  // as long as its name means the same
   keep_later([=, in_full = given.measured] { return findings_of(in_full, request, measured); });
   print_later(given.style, [=, style = given.style, in_full = given.measured] {
     return render(request, *measured, in_full, style);

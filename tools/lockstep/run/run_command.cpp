@@ -328,7 +328,7 @@ void add_run(const Command& app) {
     for (const char* option : {"--place", "--gpus", "--steps"})
       if (command->count(option) > 0) throw UsageError(fmt::format("{} needs --job", option));
     const std::vector<FigureTarget> targets = targets_of(*given);
-    const StepSource source = source_of(*command, given->run);
+    const StepSource source = timed([&] { return source_of(*command, given->run); });
     given->run = source.options;
     given->run.step = request_of(*given);
     run_and_print(*given, source, targets);
