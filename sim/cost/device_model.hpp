@@ -92,9 +92,6 @@ struct DeviceModel {
   double slowest = 1;  // time of GEMMs and attention on the slowest device over the mean
   // Software.
   std::array<KindFigures, kOperationKinds> kinds{};
-  /// Casts of both operands of an fp8 GEMM; traffic: bytes per element of an operand. With one
-  /// operand already cast (Operation::at_hand) half the kernels remain.
-  KindFigures fp8_casts{0, 0};
   KindFigures bias{0, 0};  // of a GEMM with bias; traffic: over reading and writing y
   /// Accumulation of a GEMM into a weight's gradient; traffic: over the bytes of the gradient.
   KindFigures gradient_sum{0, 0};

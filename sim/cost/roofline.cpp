@@ -21,6 +21,8 @@ bool costs_nothing(const Kernel& kernel) {
 
 /// The next wider precision, in which a device computes what it has no units for.
 Dtype wider(Dtype dtype) {
+  if (dtype == Dtype::nvfp4) return Dtype::fp8_block;
+  if (dtype == Dtype::fp8_block) return Dtype::fp8;
   if (dtype == Dtype::fp8) return Dtype::fp16;
   return dtype == Dtype::fp32 ? Dtype::fp64 : Dtype::fp32;
 }
@@ -28,7 +30,7 @@ Dtype wider(Dtype dtype) {
 /// `math`, or the next wider precision that has a value. Errors: InternalError where none has.
 template <class Values>
 const auto& of_precision(const Values& values, Dtype math) {
-  for (int tries = 0; tries < 4; ++tries, math = wider(math)) {
+  for (int tries = 0; tries < 6; ++tries, math = wider(math)) {
     const auto& value = values[static_cast<std::size_t>(math)];
     if (value) return *value;
   }
@@ -47,19 +49,14 @@ double bytes_of_result(const Kernel& kernel) {
          static_cast<double>(std::max<std::int64_t>(2, bytes_per_element(kernel.math)));
 }
 
-/// Figures of casts are those of both operands of a GEMM.
-double cast_kernels(const Kernel& kernel, const DeviceModel& model) {
-  return kernel.math == Dtype::fp8 ? model.fp8_casts.kernels / 2 * kernel.casts : 0;
-}
-
 /// A cast that is nothing but that of operands.
-bool casts_weights(const Kernel& kernel) {
-  return row_of(kernel.kind).work == WorkRule::cast && kernel.casts > 0;
+bool casts_operands(const Kernel& kernel) {
+  return row_of(kernel.kind).work == WorkRule::cast && kernel.cast_bytes > 0;
 }
 
 /// Kernels launched in addition to an operation's own.
 double kernels_beside(const Kernel& kernel, const DeviceModel& model) {
-  return (kernel.bias ? model.bias.kernels : 0) + cast_kernels(kernel, model) +
+  return (kernel.bias ? model.bias.kernels : 0) + kernel.cast_kernels +
          (kernel.gradient_bytes > 0 ? model.gradient_sum.kernels : 0);
 }
 
@@ -88,7 +85,7 @@ Duration Roofline::host_time(const Kernel& kernel) const {
 
 double Roofline::issuing(const Kernel& kernel) const {
   if (kernel.fused_away || kernel.of == Class::copy) return 0;
-  const double own = casts_weights(kernel) ? 0 : figures_of(kernel).kernels;
+  const double own = casts_operands(kernel) ? 0 : figures_of(kernel).kernels;
   const double kernels = own + kernels_beside(kernel, model_);
   return kernels * model_.host_time.seconds();
 }
@@ -140,9 +137,8 @@ double Roofline::additional_kernels(const KindFigures& figures, double amount) c
 }
 
 double Roofline::casting(const Kernel& kernel) const {
-  if (kernel.math != Dtype::fp8) return 0;
-  return cast_kernels(kernel, model_) * model_.launch.seconds() +
-         moved(model_.fp8_casts.traffic * kernel.numbers_to_cast, Class::elementwise);
+  return kernel.cast_kernels * model_.launch.seconds() +
+         moved(kernel.cast_bytes, Class::elementwise);
 }
 
 double Roofline::convolution(const Kernel& kernel) const {
@@ -188,7 +184,7 @@ double Roofline::unfused_attention(const Kernel& kernel) const {
 }
 
 double Roofline::moving(const Kernel& kernel) const {
-  if (casts_weights(kernel)) return casting(kernel);
+  if (casts_operands(kernel)) return casting(kernel);
   const KindFigures& kind = figures_of(kernel);
   return kind.kernels * model_.launch.seconds() +
          moved_by(kind, kind.traffic * kernel.moved_bytes, kernel.of);

@@ -28,7 +28,7 @@ class Roofline final : public CostModel {
   [[nodiscard]] double gemm(const Kernel& kernel) const;
   /// Seconds of additional kernels of a GEMM, on that many bytes or elements.
   [[nodiscard]] double additional_kernels(const KindFigures& figures, double amount) const;
-  /// Seconds of fp8 casts of operands, for one GEMM or reused by several.
+  /// Seconds of casts of operands to at most 8 bits.
   [[nodiscard]] double casting(const Kernel& kernel) const;
   [[nodiscard]] double convolution(const Kernel& kernel) const;
   [[nodiscard]] double attention(const Kernel& kernel) const;

@@ -29,10 +29,11 @@ struct Kernel {
   bool over_tokens = false;  // matmul: k consists of tokens only, as in weight gradients
   /// matmul: bytes of the weight gradients it accumulates into.
   double gradient_bytes = 0;
-  /// Operands to be cast to fp8, and their elements: for a matmul those not cast for an earlier
-  /// GEMM; for a cast to fp8 its weights, as one operand.
-  int casts = 0;
-  double numbers_to_cast = 0;
+  /// Kernels and bytes of casts to at most 8 bits, Program::casts of each operand. matmul: of
+  /// operands that are no tensors of that precision and were not cast for an earlier GEMM; cast: of
+  /// its result, or of its weights as one operand.
+  double cast_kernels = 0;
+  double cast_bytes = 0;
   bool fused_away = false;  // part of an earlier operation's kernel
 };
 

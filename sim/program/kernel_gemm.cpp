@@ -119,20 +119,26 @@ double elements_of(const Program& program, const Ref& ref) {
   return static_cast<double>(unflattened_elements(program.mesh, tensor_of(program, ref)));
 }
 
+void add_cast(Kernel& kernel, const Program& program, double elements) {
+  kernel.cast_kernels += program.casts.kernels;
+  kernel.cast_bytes += program.casts.traffic * elements;
+}
+
 /// Operands of a group of GEMMs: those of one place (left, right) are cast by one kernel.
 void set_casts(Kernel& kernel, const Program& program, const Routine& routine,
                std::span<const Operation* const> group) {
+  if (!is_narrow(kernel.math)) return;
   std::vector<Ref> seen = read_before(routine, *group.front());
   for (std::size_t place = 0; place < kFactors.size(); ++place) {
-    bool any = false;
+    double elements = 0;
     for (const Operation* operation : group) {
       const Ref& operand = read_of(*operation, kFactors[place]);
-      if (operation->at_hand[place] || seen_before(seen, operand)) continue;
+      const bool cast = operation->at_hand[place] || is_narrow(tensor_of(program, operand).dtype);
+      if (cast || seen_before(seen, operand)) continue;
       seen.push_back(operand);
-      kernel.numbers_to_cast += elements_of(program, operand);
-      any = true;
+      elements += elements_of(program, operand);
     }
-    kernel.casts += any ? 1 : 0;
+    if (elements > 0) add_cast(kernel, program, elements);
   }
 }
 
@@ -167,12 +173,17 @@ void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
 }
 
 void set_cast(Kernel& kernel, const Program& program, const Operation& operation) {
-  if (!operation.writes.empty()) return;
-  kernel.casts = 1;
-  for (const Ref& ref : operation.reads) {
-    const bool weight = tensor_of(program, ref).category == Category::weight;
-    if (weight) kernel.numbers_to_cast += elements_of(program, ref);
+  double elements = 0;
+  for (const Ref& ref : operation.writes) {
+    if (is_narrow(tensor_of(program, ref).dtype)) elements += elements_of(program, ref);
   }
+  if (operation.writes.empty()) {
+    for (const Ref& ref : operation.reads) {
+      const bool weight = tensor_of(program, ref).category == Category::weight;
+      if (weight) elements += elements_of(program, ref);
+    }
+  }
+  if (elements > 0) add_cast(kernel, program, elements);
 }
 
 void set_convolution(Kernel& kernel, const Program& program, const Operation& operation) {

@@ -8,7 +8,7 @@ namespace lockstep {
 void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
                 const Operation& operation);
 
-/// Sets the elements of weights cast to fp8 once for several GEMMs; no effect for other casts.
+/// Sets the work of a cast to operands of GEMMs in at most 8 bits; no effect for other casts.
 void set_cast(Kernel& kernel, const Program& program, const Operation& operation);
 
 /// Sets the GEMM over all windows of all output pixels: pixels * (window) by (window) * output

@@ -79,7 +79,7 @@ struct Operation {
   int fused = 0;
   /// Precision of GEMMs; other operations use that of their inputs.
   std::optional<Dtype> math{};
-  /// fp8 matmul: operands already cast for an earlier operation.
+  /// GEMMs in at most 8 bits: operands already cast for an earlier operation.
   std::array<bool, 2> at_hand{};
   // For some kinds only.
   bool causal = false;

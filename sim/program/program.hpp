@@ -41,8 +41,17 @@ struct Role {
   std::vector<Call> calls{};
 };
 
+/// Casts of operands of GEMMs to at most 8 bits.
+struct CastFigures {
+  double kernels = 0;  // per operand
+  double traffic = 0;  // bytes moved per element
+
+  friend bool operator==(const CastFigures&, const CastFigures&) = default;
+};
+
 struct Program {
   Mesh mesh;
+  CastFigures casts{};
   std::vector<Tensor> tensors{};
   std::vector<Routine> routines{};
   std::vector<std::string> streams{"compute"};

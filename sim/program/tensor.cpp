@@ -8,14 +8,21 @@
 namespace lockstep {
 
 std::string_view to_string(Dtype dtype) {
-  static constexpr std::array<std::string_view, 7> kNames{"fp64", "fp32",  "bf16", "fp16",
-                                                          "fp8",  "int32", "uint8"};
+  static constexpr std::array<std::string_view, 9> kNames{
+      "fp64", "fp32", "bf16", "fp16", "fp8", "fp8_block", "nvfp4", "int32", "uint8"};
   return kNames[static_cast<std::size_t>(dtype)];
 }
 
 std::int64_t bytes_per_element(Dtype dtype) {
-  static constexpr std::array<std::int64_t, 7> kSizes{8, 4, 2, 2, 1, 4, 1};
+  static constexpr std::array<std::int64_t, 9> kSizes{8, 4, 2, 2, 1, 1, 1, 4, 1};
   return kSizes[static_cast<std::size_t>(dtype)];
+}
+
+Bytes storage(Dtype dtype, std::int64_t elements) {
+  constexpr std::int64_t kElements = 32;
+  if (dtype == Dtype::fp8_block) return Bytes{elements + ceil_div(elements, kElements)};
+  if (dtype == Dtype::nvfp4) return Bytes{ceil_div(elements * 18, kElements)};
+  return Bytes{elements * bytes_per_element(dtype)};
 }
 
 std::string_view to_string(Category category) {
@@ -54,7 +61,7 @@ std::int64_t local_elements(const Mesh& mesh, const Tensor& tensor) {
 }
 
 Bytes local_bytes(const Mesh& mesh, const Tensor& tensor) {
-  return Bytes{local_elements(mesh, tensor) * bytes_per_element(tensor.dtype)};
+  return storage(tensor.dtype, local_elements(mesh, tensor));
 }
 
 std::int64_t global_elements(const Tensor& tensor) {

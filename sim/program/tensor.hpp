@@ -12,9 +12,18 @@
 /// The tensors of a program: contents, sharding and lifetime.
 namespace lockstep {
 
-enum class Dtype : std::uint8_t { fp64, fp32, bf16, fp16, fp8, int32, uint8 };
+/// fp8_block: fp8 with a scale of a byte per 32 elements (MXFP8; OCP Microscaling Formats 1.0) or
+/// of four per 128. nvfp4: 4 bits with a scale of a byte per 16 elements.
+enum class Dtype : std::uint8_t { fp64, fp32, bf16, fp16, fp8, fp8_block, nvfp4, int32, uint8 };
 [[nodiscard]] std::string_view to_string(Dtype dtype);
+/// Without scales, rounded up.
 [[nodiscard]] std::int64_t bytes_per_element(Dtype dtype);
+/// With scales, rounded up.
+[[nodiscard]] Bytes storage(Dtype dtype, std::int64_t elements);
+/// Whether it is a floating-point type of at most 8 bits.
+[[nodiscard]] constexpr bool is_narrow(Dtype dtype) {
+  return dtype >= Dtype::fp8 && dtype <= Dtype::nvfp4;
+}
 
 /// Category of memory on a device.
 enum class Category : std::uint8_t { weight, gradient, optimizer_state, activation, buffer };

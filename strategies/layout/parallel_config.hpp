@@ -10,6 +10,7 @@
 #include "sim/base/units.hpp"
 #include "sim/program/operation.hpp"
 #include "strategies/models/model_form.hpp"
+#include "strategies/models/precision_recipe.hpp"
 
 /// The `parallel` part of a scenario: how a model is distributed over ranks.
 namespace lockstep {
@@ -93,6 +94,7 @@ struct ParallelConfig {
   bool prefetch = true;  // ZeRO-3: gather the next layer's weights while this one computes
   bool sequence_parallel = false;
   Dtype precision = Dtype::bf16;  // of GEMMs
+  PrecisionRecipe recipe{};       // of GEMMs in at most 8 bits
   PipelineOrder schedule = PipelineOrder::none;
   bool short_edges = false;
   std::vector<int> stages{};  // layers per chunk, in pipeline order; empty: equal

@@ -58,6 +58,9 @@ struct StrategyPass {
 /// Shards all tensors by the strategies' rules and inserts the communication that follows
 /// (sharding/propagate_sharding.hpp).
 void shard_tensors(TrainingStepAssembly& step);
+/// With PrecisionRecipe::reduces_maxima and sequence parallelism: before the cast of an operand
+/// that is gathered, the all-reduce of its largest absolute value.
+void reduce_maxima(TrainingStepAssembly& step);
 /// With ParallelConfig::expert_skew, gives every rank the load of the rank with the busiest expert.
 /// Scales Dim::slot of tensors with sharded experts, and so their GEMMs, messages and memory;
 /// tokens on their source rank are unchanged. GEMMs get that load over the mean as
@@ -76,8 +79,8 @@ void recompute_activations(TrainingStepAssembly& step);
 void find_trained_weights(TrainingStepAssembly& step);
 /// ZeRO-3, FSDP: frees gathered weights after forward; backward reads a second gathered copy.
 void reshard_after_forward(TrainingStepAssembly& step);
-/// With Fp8Casts::weights_once and weights gathered per microbatch: the first GEMM that reads a
-/// gathered weight casts it.
+/// With PrecisionRecipe::weights_once and weights gathered per microbatch: the first GEMM that
+/// reads a gathered weight casts it.
 void cast_gathered_weights(TrainingStepAssembly& step);
 
 /// A routine for the forward and the backward pass of each block, or for the two halves of
@@ -90,7 +93,7 @@ void make_routines(TrainingStepAssembly& step);
 void order_pipeline(TrainingStepAssembly& step);
 /// ZeRO-3, FSDP: all-gathers every block's weights before forward and before backward.
 void gather_weights(TrainingStepAssembly& step);
-/// Casts all weights that cast_gathered_weights() does not cast to fp8 once per step, before a
+/// Casts all weights that cast_gathered_weights() does not cast once per step, before a
 /// block's first microbatch.
 void cast_weights(TrainingStepAssembly& step);
 
@@ -134,6 +137,10 @@ inline constexpr auto circulates = [](Step step) {
 inline constexpr auto gathers_keys = [](Step step) {
   return step.parallel.cp > 1 && step.parallel.cp_kind == ContextKind::all_gather;
 };
+inline constexpr auto reduces_maxima = [](Step step) {
+  return is_narrow(step.parallel.precision) && step.parallel.recipe.reduces_maxima &&
+         step.parallel.sequence_parallel && step.parallel.tp > 1;
+};
 inline constexpr auto has_skew = [](Step step) {
   const TransformerConfig* model = step.model.transformer();
   return model != nullptr && model->experts && step.parallel.expert_skew;
@@ -146,7 +153,7 @@ inline constexpr auto reshards = [](Step step) {
   return step.parallel.zero == 3 && step.parallel.reshard_after_forward;
 };
 inline constexpr auto casts_once = [](Step step) {
-  return step.parallel.precision == Dtype::fp8 && step.parallel.form.fp8_casts.weights_once;
+  return is_narrow(step.parallel.precision) && step.parallel.recipe.weights_once;
 };
 inline constexpr auto casts_gathered = [](Step step) { return casts_once(step) && zero_3(step); };
 template <Exchange exchange>
@@ -178,6 +185,11 @@ inline constexpr std::array kStrategyPasses = [] {
                    .precedes = blocks_open,
                    .gives = {sharded},
                    .ends = {one_device}},
+      StrategyPass{.name = "reduce_maxima",
+                   .run = reduce_maxima,
+                   .applies = reduces_maxima,
+                   .needs = {sharded},
+                   .precedes = {weights_listed}},
       StrategyPass{.name = "load_experts",
                    .run = load_experts,
                    .applies = has_skew,

@@ -76,6 +76,11 @@ const Names<Optimizer>& optimizer_names() {
   return names;
 }
 
+std::string precision_text(const ParallelConfig& parallel) {
+  if (is_narrow(parallel.precision) && !parallel.recipe.of_stack) return parallel.recipe.id;
+  return std::string{name_of(precision_names(), parallel.precision)};
+}
+
 const Names<Dtype>& precision_names() {
   static const Names<Dtype> names{
       {"fp32", Dtype::fp32}, {"fp16", Dtype::fp16}, {"bf16", Dtype::bf16}, {"fp8", Dtype::fp8}};

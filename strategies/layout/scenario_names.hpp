@@ -21,8 +21,10 @@ using Names = std::vector<std::pair<std::string_view, T>>;
 [[nodiscard]] const Names<GradientReduction>& reduction_names();
 [[nodiscard]] const Names<UpdateStart>& update_names();
 [[nodiscard]] const Names<Optimizer>& optimizer_names();
-/// fp32, fp16, bf16, fp8.
+/// fp32, fp16, bf16, fp8: of model states, and of GEMMs unless a recipe is named.
 [[nodiscard]] const Names<Dtype>& precision_names();
+/// What `parallel.precision` says of a layout.
+[[nodiscard]] std::string precision_text(const ParallelConfig& parallel);
 
 template <class T>
 [[nodiscard]] std::vector<std::string_view> keys_of(const Names<T>& names) {

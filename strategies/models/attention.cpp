@@ -62,7 +62,7 @@ struct Heads {
   core.causal = parts.config.causal;
   core.visible = parts.visible();
   core.dropout = attention_dropout(parts.config);
-  core.math = block.options().core_math();
+  core.math = block.attention_math();
   return o;
 }
 
@@ -75,7 +75,7 @@ struct Heads {
   const auto attributes = [&](Operation& operation) {
     operation.causal = parts.config.causal;
     operation.visible = parts.visible();
-    operation.math = block.options().core_math();
+    operation.math = block.attention_math();
   };
   const Ref scores = block.tensor("attention.scores", square);
   attributes(

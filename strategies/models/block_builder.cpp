@@ -58,6 +58,30 @@ TensorId GraphBuilder::weight(std::string name, std::vector<Extent> extents) {
   return id;
 }
 
+std::optional<TensorId> GraphBuilder::cast_of(const Ref& x, Dtype math) {
+  const Tensor& of = graph.tensors.at(x.tensor);
+  if (!is_narrow(math) || is_narrow(of.dtype) || !options.recipe.stores_operands) return {};
+  Tensor cast = of;
+  cast.name += ".cast";
+  cast.dtype = math;
+  cast.scope = Scope::microbatch;
+  cast.resident = false;
+  const TensorId made = add(std::move(cast));
+  sources_.emplace(made, x);
+  return made;
+}
+
+Dtype GraphBuilder::gradient_dtype(TensorId tensor) const {
+  if (narrow_gradients_.contains(tensor)) return options.math;
+  const Dtype own = graph.tensors.at(tensor).dtype;
+  return is_narrow(own) ? options.activations : own;
+}
+
+Ref GraphBuilder::source_of(const Ref& ref) const {
+  const auto found = sources_.find(ref.tensor);
+  return found == sources_.end() ? ref : found->second;
+}
+
 bool GraphBuilder::is_input(TensorId tensor) const {
   return std::find(graph.inputs.begin(), graph.inputs.end(), tensor) != graph.inputs.end();
 }
@@ -118,13 +142,50 @@ Operation& BlockBuilder::append(OperationKind kind, std::string name, std::vecto
 }
 
 Operation& BlockBuilder::matmul(std::string name, const Ref& x, const Ref& w,
-                                const std::optional<Ref>& bias, const Ref& y) {
-  std::vector<Ref> reads{x, w};
+                                const std::optional<Ref>& bias, const Ref& y,
+                                std::optional<Dtype> math) {
+  const Dtype of = narrow_ ? math.value_or(options().math) : options().wide_math();
+  std::vector<Ref> reads{operand(x, of), w};
   if (bias) reads.push_back(*bias);
   Operation& made = append(OperationKind::matmul, std::move(name), std::move(reads), {y});
-  made.math = options().math;
-  made.at_hand[1] = options().form.fp8_casts.weights_once;
+  made.math = of;
+  made.at_hand[1] = is_narrow(of) && options().recipe.weights_once;
   return made;
+}
+
+Ref BlockBuilder::operand(const Ref& x, Dtype math) {
+  const auto known = std::find_if(casts_.begin(), casts_.end(),
+                                  [&x](const auto& cast) { return cast.first == x; });
+  if (known != casts_.end() && is_narrow(math)) return known->second;
+  const auto made = graph_.cast_of(x, math);
+  if (!made) return x;
+  Operation cast;
+  cast.kind = OperationKind::cast;
+  cast.name = graph_.graph.tensors.at(*made).name;
+  cast.math = math;
+  cast.reads = {x};
+  cast.writes = {{.tensor = *made}};
+  // GEMMs that are fused stay together.
+  const auto& all = block_.forward;
+  const auto writer = std::find_if(all.rbegin(), all.rend(), [&x](const Operation& one) {
+    return std::find(one.writes.begin(), one.writes.end(), x) != one.writes.end();
+  });
+  insert(static_cast<std::size_t>(all.rend() - writer), std::move(cast));
+  return casts_.emplace_back(x, Ref{.tensor = *made}).second;
+}
+
+bool BlockBuilder::dispatches_narrow() const {
+  return narrow_ && is_narrow(options().math) && options().recipe.stores_dispatched;
+}
+
+Ref BlockBuilder::dispatched(const Ref& x) {
+  return dispatches_narrow() ? operand(x, options().math) : x;
+}
+
+void BlockBuilder::insert(std::size_t at, Operation operation) {
+  block_.forward.insert(block_.forward.begin() + static_cast<std::ptrdiff_t>(at),
+                        std::move(operation));
+  for (std::size_t& index : block_.attention_core) index += index >= at ? 1 : 0;
 }
 
 void BlockBuilder::attention_core(std::size_t first, std::size_t last) {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,12 +35,21 @@ class GraphBuilder {
   [[nodiscard]] bool is_weight(TensorId tensor) const { return gradients_.contains(tensor); }
   [[nodiscard]] bool is_input(TensorId tensor) const;
   [[nodiscard]] TensorId gradient_of_weight(TensorId weight) const { return gradients_.at(weight); }
+  /// A tensor for the cast of `x` to `math`, if GEMMs in `math` read one.
+  [[nodiscard]] std::optional<TensorId> cast_of(const Ref& x, Dtype math);
+  /// Has the gradient of a tensor in `math` of BuildOptions.
+  void narrow_gradient(TensorId tensor) { narrow_gradients_.insert(tensor); }
+  [[nodiscard]] Dtype gradient_dtype(TensorId tensor) const;
+  /// What this is a cast of; the tensor itself if it is none.
+  [[nodiscard]] Ref source_of(const Ref& ref) const;
 
   BuildOptions options;
   ModelGraph graph{};
 
  private:
   std::map<TensorId, TensorId> gradients_{};
+  std::map<TensorId, Ref> sources_{};  // of casts to operands of GEMMs
+  std::set<TensorId> narrow_gradients_{};
 };
 
 /// One block under construction.
@@ -66,9 +76,17 @@ class BlockBuilder {
   /// Appends a forward operation; the reference is valid until the next append.
   Operation& append(OperationKind kind, std::string name, std::vector<Ref> reads,
                     std::vector<Ref> writes);
-  /// y = x w (+ bias); `bias` empty: none.
+  /// y = x w (+ bias); `bias` empty: none. In `math`, of BuildOptions if none.
   Operation& matmul(std::string name, const Ref& x, const Ref& w, const std::optional<Ref>& bias,
-                    const Ref& y);
+                    const Ref& y, std::optional<Dtype> math = std::nullopt);
+  /// GEMMs from now on run as the activations.
+  void widen() { narrow_ = false; }
+  [[nodiscard]] Dtype attention_math() const {
+    return narrow_ ? options().attention_math() : options().wide_math();
+  }
+  /// Whether tokens travel to experts in `math` of BuildOptions, and what is dispatched for x.
+  [[nodiscard]] bool dispatches_narrow() const;
+  [[nodiscard]] Ref dispatched(const Ref& x);
   /// A new number for GEMMs that are fused.
   int next_fused() { return ++last_fused_; }
   /// The same for GEMMs of one input; negative if the form does not join them.
@@ -89,8 +107,14 @@ class BlockBuilder {
   Block block_{};
   std::optional<Boundary> input_;
   std::optional<Boundary> output_;
+  /// What a GEMM in `math` reads for x: its cast, made where x is, if the recipe stores that.
+  [[nodiscard]] Ref operand(const Ref& x, Dtype math);
+  void insert(std::size_t at, Operation operation);
+
   int last_fused_ = 0;
   std::string prefix_{};
+  bool narrow_ = true;
+  std::vector<std::pair<Ref, Ref>> casts_{};
 };
 
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include "strategies/models/model_config.hpp"
 #include "strategies/models/model_form.hpp"
 #include "strategies/models/model_graph.hpp"
+#include "strategies/models/precision_recipe.hpp"
 
 namespace lockstep {
 
@@ -17,11 +18,12 @@ struct BuildOptions {
   double capacity_factor = 0;     // of experts: slots over mean tokens per expert; 0: dropless
   std::int64_t token_parts = 1;   // ranks that share the tokens of a microbatch
   ModelForm form{};
+  PrecisionRecipe recipe{};  // with `math` of at most 8 bits
 
-  /// Precision of attention and routers: the activations' if linear layers run in fp8.
-  [[nodiscard]] Dtype core_math() const { return math == Dtype::fp8 ? activations : math; }
-  /// Precision of the output layer.
-  [[nodiscard]] Dtype output_math() const { return form.fp8_output_layer ? math : core_math(); }
+  /// Precision of what runs as the activations if linear layers run in at most 8 bits: routers.
+  [[nodiscard]] Dtype wide_math() const { return is_narrow(math) ? activations : math; }
+  [[nodiscard]] Dtype attention_math() const { return recipe.attention ? math : wide_math(); }
+  [[nodiscard]] Dtype output_math() const { return recipe.output_layer ? math : wide_math(); }
 };
 
 /// The training step of a model on one device: forward and backward of every kind of block, on

@@ -37,6 +37,7 @@ Reverse::Reverse(GraphBuilder& graph, Block& block, int last_fused)
 void Reverse::count_uses() {
   std::span<const Operation> left{block_.forward};
   for (const Operation& operation : left) {
+    if (casts_operand(operation)) continue;
     const std::vector<Ref> reads = differentiable_reads(operation);
     const bool any =
         std::any_of(reads.begin(), reads.end(), [this](const Ref& read) { return wanted(read); });
@@ -48,6 +49,7 @@ void Reverse::count_uses() {
     const auto together = last_together(left);
     std::set<Key> read_here;
     for (const Operation& operation : together) {
+      if (casts_operand(operation)) continue;
       for (const Ref& read : differentiable_reads(operation)) read_here.insert(key(read));
     }
     for (const Key& read : read_here) ++uses_left_[read];
@@ -78,8 +80,27 @@ Operation Reverse::made(const Operation& forward, OperationKind kind, const std:
 Ref Reverse::new_gradient(const Ref& of, const std::string& suffix) {
   Tensor gradient = tensor(of);
   gradient.name += suffix;
+  gradient.dtype = graph_.gradient_dtype(of.tensor);
   gradient.category = Category::buffer;
   return {.tensor = graph_.add(std::move(gradient))};
+}
+
+Ref Reverse::operand(const Ref& gradient, const Operation& gemm) {
+  const Dtype math = gemm.math.value_or(Dtype::bf16);
+  if (const auto known = casts_.find(key(gradient)); known != casts_.end()) return known->second;
+  const auto made = graph_.cast_of(gradient, math);
+  if (!made) return gradient;
+  Operation cast;
+  cast.kind = OperationKind::cast;
+  cast.name = tensor({.tensor = *made}).name;
+  cast.purpose = Purpose::backward;
+  cast.math = math;
+  cast.reads = {gradient};
+  cast.writes = {{.tensor = *made}};
+  const Ref out = cast.writes.front();
+  casts_.emplace(key(gradient), out);
+  add(std::move(cast));
+  return out;
 }
 
 Ref Reverse::whole_gradient(const Ref& of) {
@@ -87,7 +108,8 @@ Ref Reverse::whole_gradient(const Ref& of) {
   return new_gradient(of, ".gradient");
 }
 
-Ref Reverse::summand(const Ref& read) {
+Ref Reverse::summand(const Ref& of) {
+  const Ref read = source_of(of);
   LOCKSTEP_CHECK(wanted(read));
   if (is_weight(read)) {
     Ref gradient = read;
@@ -98,7 +120,8 @@ Ref Reverse::summand(const Ref& read) {
   return alone ? whole_gradient(read) : new_gradient(read, ".gradient.summand");
 }
 
-void Reverse::arrived(const Ref& read, const Ref& at) {
+void Reverse::arrived(const Ref& of, const Ref& at) {
+  const Ref read = source_of(of);
   if (is_weight(read)) return;
   const int left = --uses_left_.at(key(read));
   LOCKSTEP_CHECK(left >= 0);
@@ -126,6 +149,10 @@ void differentiate(GraphBuilder& graph, Block& block, int last_fused) {
   std::span<const Operation> left{forward};
   while (!left.empty()) {
     const auto together = last_together(left);
+    if (casts_operand(together.front())) {
+      left = left.first(left.size() - 1);
+      continue;
+    }
     const bool any = std::any_of(together.begin(), together.end(), [&](const Operation& operation) {
       const std::vector<Ref> reads = differentiable_reads(operation);
       return std::any_of(reads.begin(), reads.end(),

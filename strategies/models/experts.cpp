@@ -35,7 +35,7 @@ struct Routing {
   const Ref weight = block.weight("router.weight", {parts.hidden, all});
   const auto bias = append_bias(block, parts.config.router_bias, "router", {all});
   const Ref logits = block.tensor("router.logits", {parts.batch, parts.sequence, all}, Dtype::fp32);
-  block.matmul("router.logits", x, weight, bias, logits).math = block.options().core_math();
+  block.matmul("router.logits", x, weight, bias, logits, block.options().wide_math());
   const Routing out{block.tensor("router.weights", chosen, Dtype::fp32),
                     block.tensor("router.experts", chosen, Dtype::int32)};
   block.append(Kind::router, "router", {logits}, {out.weights, out.experts});
@@ -81,12 +81,16 @@ class ExpertGemms {
 Ref append_experts(BlockBuilder& block, const TransformerParts& parts, const Ref& x) {
   const ExpertsConfig& config = *parts.config.experts;
   const Routing routing = append_router(block, parts, x);
-  const Ref slots =
-      block.tensor("experts.slots", {{Dim::expert, config.experts},
-                                     {Dim::slot, slots_per_expert(parts, block.options())},
-                                     parts.hidden});
-  block.append(Kind::dispatch, "experts.dispatch", {x, routing.experts}, {slots});
+  const bool narrow = block.dispatches_narrow();
+  const Ref slots = block.tensor("experts.slots",
+                                 {{Dim::expert, config.experts},
+                                  {Dim::slot, slots_per_expert(parts, block.options())},
+                                  parts.hidden},
+                                 narrow ? std::optional{block.options().math} : std::nullopt);
+  block.append(Kind::dispatch, "experts.dispatch", {block.dispatched(x), routing.experts}, {slots});
   const Ref done = ExpertGemms{block, parts, slots}.append(slots);
+  // Backward dispatches the gradients of results; what is combined keeps the activations' type.
+  if (narrow) block.graph().narrow_gradient(done.tensor);
   const Ref y = block.like("experts.combined", x);
   block.append(Kind::combine, "experts.combine", {done, routing.weights, routing.experts}, {y});
   if (config.shared == 0) return y;

@@ -26,7 +26,7 @@ struct OutputLayer {
 [[nodiscard]] Ref append_logits(BlockBuilder& block, const TransformerParts& parts,
                                 const OutputLayer& layer, const Ref& x) {
   const Ref logits = block.tensor("logits", {parts.batch, parts.sequence, layer.vocabulary});
-  block.matmul("logits", x, layer.weight, layer.bias, logits).math = block.options().output_math();
+  block.matmul("logits", x, layer.weight, layer.bias, logits, block.options().output_math());
   return logits;
 }
 

@@ -12,6 +12,9 @@
 
 namespace lockstep {
 
+/// Whether it casts an activation to an operand of GEMMs in at most 8 bits.
+[[nodiscard]] bool casts_operand(const Operation& operation);
+
 /// The reads of an operation that have gradients, in order: activations and weights. Gradients come
 /// from its first write.
 [[nodiscard]] std::vector<Ref> differentiable_reads(const Operation& operation);
@@ -23,20 +26,24 @@ class Reverse {
 
   /// Whether the gradient of a tensor is needed.
   [[nodiscard]] bool wanted(const Ref& ref) const { return !unwanted_.contains(key(ref)); }
+  /// What a GEMM in `math` reads for `gradient`: its cast, if the recipe stores that.
+  [[nodiscard]] Ref operand(const Ref& gradient, const Operation& gemm);
+  /// What this is a cast of. The gradient of a cast is that of its source.
+  [[nodiscard]] Ref source_of(const Ref& ref) const { return graph_.source_of(ref); }
   /// The complete gradient of a written tensor.
   [[nodiscard]] Ref gradient_of(const Ref& written) const;
   /// A gradient operation with the attributes of `forward`. Append its results with summand(), then
   /// call add().
   [[nodiscard]] Operation made(const Operation& forward, OperationKind kind,
                                const std::string& suffix, std::vector<Ref> reads) const;
-  /// The tensor to which one use of `read` writes its contribution to the gradient.
-  [[nodiscard]] Ref summand(const Ref& read);
+  /// The tensor to which one use of `of` writes its contribution to the gradient.
+  [[nodiscard]] Ref summand(const Ref& of);
   /// Appends an operation to backward.
   void add(Operation operation) { block_.backward.push_back(std::move(operation)); }
-  /// Records that `at`, which may have other readers, is the contribution of one use of `read`.
-  void arrived(const Ref& read, const Ref& at);
+  /// Records that `at`, which may have other readers, is the contribution of one use of `of`.
+  void arrived(const Ref& of, const Ref& at);
   [[nodiscard]] int next_fused() { return ++last_fused_; }
-  [[nodiscard]] const ModelForm& form() const { return graph_.options.form; }
+  [[nodiscard]] const BuildOptions& options() const { return graph_.options; }
   /// A tensor of the same shape and precision.
   [[nodiscard]] Ref new_gradient(const Ref& of, const std::string& suffix);
   [[nodiscard]] const Tensor& tensor(const Ref& ref) const {
@@ -47,8 +54,9 @@ class Reverse {
 
  private:
   using Key = std::tuple<TensorId, int, int>;
-  [[nodiscard]] static Key key(const Ref& ref) {
-    return {ref.tensor, ref.further, ref.position.value_or(-1)};
+  [[nodiscard]] Key key(const Ref& ref) const {
+    const Ref of = source_of(ref);
+    return {of.tensor, of.further, of.position.value_or(-1)};
   }
   void count_uses();
   /// The tensor of the accumulated gradient.
@@ -60,6 +68,7 @@ class Reverse {
   std::set<Key> unwanted_{};
   std::map<Key, int> uses_left_{};
   std::map<Key, Ref> sums_{};
+  std::map<Key, Ref> casts_{};  // of gradients
 };
 
 /// Appends the gradient operations of forward operations that are differentiated together: a single

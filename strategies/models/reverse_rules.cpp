@@ -69,9 +69,9 @@ void gemm_inputs(Reverse& reverse, std::span<const Operation> gemms, int fused) 
     const Operation& gemm = gemms[i];
     const Ref& x = read_of(gemm, Operand::a);
     if (!reverse.wanted(x)) continue;
+    const Ref gradient = reverse.operand(reverse.gradient_of(write_of(gemm, Operand::y)), gemm);
     Operation out =
-        reverse.made(gemm, Kind::matmul, "input_gradient",
-                     {reverse.gradient_of(write_of(gemm, Operand::y)), read_of(gemm, Operand::b)});
+        reverse.made(gemm, Kind::matmul, "input_gradient", {gradient, read_of(gemm, Operand::b)});
     out.fused = fused;
     out.at_hand = {false, gemm.at_hand[1]};
     const auto found = std::find(inputs.begin(), inputs.end(), x);
@@ -91,14 +91,20 @@ void gemm_weights(Reverse& reverse, std::span<const Operation> gemms, int fused)
   for (std::size_t i = gemms.size(); i-- > 0;) {
     const Operation& gemm = gemms[i];
     LOCKSTEP_CHECK(reverse.is_weight(read_of(gemm, Operand::b)));
-    Operation out =
-        reverse.made(gemm, Kind::matmul, "weight_gradient",
-                     {read_of(gemm, Operand::a), reverse.gradient_of(write_of(gemm, Operand::y))});
+    const PrecisionRecipe& recipe = reverse.options().recipe;
+    const Ref gradient = reverse.gradient_of(write_of(gemm, Operand::y));
+    const Ref& x = read_of(gemm, Operand::a);
+    Operation out = recipe.weight_gradients ? reverse.made(gemm, Kind::matmul, "weight_gradient",
+                                                           {x, reverse.operand(gradient, gemm)})
+                                            : reverse.made(gemm, Kind::matmul, "weight_gradient",
+                                                           {reverse.source_of(x), gradient});
+    if (!recipe.weight_gradients && out.math && is_narrow(*out.math))
+      out.math = reverse.options().wide_math();
     out.fused = fused;
     out.accumulate = true;
     // The input has been cast forward, the gradient for that of the input, where there is one.
-    const bool once = reverse.form().fp8_casts.inputs_once;
-    out.at_hand = {once, once && reverse.wanted(read_of(gemm, Operand::a))};
+    const bool once = recipe.inputs_once && recipe.weight_gradients;
+    out.at_hand = {once, once && reverse.wanted(x)};
     out.writes = {reverse.summand(read_of(gemm, Operand::b))};
     reverse.add(std::move(out));
   }
@@ -161,7 +167,7 @@ void loss(Reverse& reverse, const Operation& forward) {
   LOCKSTEP_CHECK(end != operations.end());
   const Kind kind = row_of(forward.kind).gradient;
   std::vector<Ref> reads = gradient_reads(reverse, forward, kind);
-  if (reverse.form().loss == LossForm::wide_steps) {
+  if (reverse.options().form.loss == LossForm::wide_steps) {
     reads.push_back(zeros_like(reverse, forward, read_of(forward, Operand::logits)));
   }
   Operation out = reverse.made(forward, kind, "backward", std::move(reads));
@@ -205,6 +211,10 @@ void convolution(Reverse& reverse, const Operation& forward) {
 }
 
 }  // namespace
+
+bool casts_operand(const Operation& operation) {
+  return operation.kind == Kind::cast && operation.math && is_narrow(*operation.math);
+}
 
 std::vector<Ref> differentiable_reads(const Operation& operation) {
   const OperationKindRow& row = row_of(operation.kind);

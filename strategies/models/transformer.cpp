@@ -8,19 +8,24 @@ namespace lockstep {
 
 namespace {
 
-[[nodiscard]] LayerKind kind_of(const TransformerConfig& config, std::int64_t index) {
+[[nodiscard]] LayerKind kind_of(const GraphBuilder& graph, const TransformerConfig& config,
+                                std::int64_t index) {
   const bool windowed = is_windowed(config, index);
   // Windows as long as the sequence hide no key, but which layers turn queries may hang on them.
   const bool matters =
       windowed && (config.window->size < config.sequence || !config.window->full_rotary);
-  return {.experts = has_experts(config, index), .windowed = matters};
+  const PrecisionRecipe& recipe = graph.options.recipe;
+  const bool edge = index < recipe.first_layers || index >= config.layers - recipe.last_layers;
+  return {.experts = has_experts(config, index),
+          .windowed = matters,
+          .wide = edge && is_narrow(graph.options.math)};
 }
 
 /// A block for every kind of layer, laid down where the first of them stands.
 void append_layers(GraphBuilder& graph, TransformerParts parts) {
   std::vector<std::pair<LayerKind, int>> kinds;
   for (std::int64_t i = 0; i < parts.config.layers; ++i) {
-    parts.layer = kind_of(parts.config, i);
+    parts.layer = kind_of(graph, parts.config, i);
     auto known = kinds.begin();
     while (known != kinds.end() && known->first != parts.layer) ++known;
     if (known == kinds.end()) {
@@ -48,7 +53,7 @@ void build_transformer(GraphBuilder& graph, const TransformerConfig& config) {
         ModelGraph::Tied{table.tensor, graph.gradient_of_weight(table.tensor), 0, last};
     table.position = 0;
   }
-  parts.layer = kind_of(config, config.layers - 1);
+  parts.layer = kind_of(graph, config, config.layers - 1);
   chain.push_back(head_block(graph, parts, table));
 }
 

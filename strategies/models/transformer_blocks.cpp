@@ -197,6 +197,7 @@ void append_layer(BlockBuilder& block, const TransformerParts& parts, const Ref&
 
 int layer_block(GraphBuilder& graph, const TransformerParts& parts) {
   BlockBuilder block{graph, name_of(parts.layer), parts.residual, parts.residual};
+  if (parts.layer.wide) block.widen();
   append_layer(block, parts, block.input(), block.output());
   return block.finish();
 }

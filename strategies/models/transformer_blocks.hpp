@@ -13,6 +13,7 @@ namespace lockstep {
 struct LayerKind {
   bool experts = false;   // instead of a plain MLP
   bool windowed = false;  // windowed attention
+  bool wide = false;      // GEMMs as the activations, where others are narrow
 
   friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };

@@ -10,7 +10,7 @@ namespace {
 
 /// A GEMM whose second operand comes in 8 bits from a cast before it.
 [[nodiscard]] bool takes_cast_weight(const Operation& operation) {
-  return operation.kind == OperationKind::matmul && operation.math == Dtype::fp8 &&
+  return operation.kind == OperationKind::matmul && operation.math && is_narrow(*operation.math) &&
          operation.at_hand[1];
 }
 

@@ -177,8 +177,25 @@ ParallelField skew_field() {
       }};
 }
 
+/// Of GEMMs; a name that is none of a type is that of a recipe, which comes with the stack.
+ParallelField precision_field() {
+  return {
+      "precision",
+      "Precision of matrix multiplications: fp32, fp16, bf16, fp8 (the software stack's recipe) "
+      "or a file of configs/precisions, such as mxfp8 (default: bf16)",
+      [](const ValueReader& given, Config& out) {
+        const std::string name = given.string();
+        const auto type = named(precision_names(), name);
+        out.precision = type.value_or(Dtype::fp8);
+        out.recipe = {};
+        out.recipe.of_stack = type == Dtype::fp8;
+        if (!type) out.recipe.id = name;
+      },
+      [](const Config& of) { return json_of(precision_text(of)); }};
+}
+
 Dtype stored_precision(Dtype precision) {
-  return precision == Dtype::fp8 ? Dtype::bf16 : precision;
+  return is_narrow(precision) ? Dtype::bf16 : precision;
 }
 
 template <class T>
@@ -194,10 +211,12 @@ StateConfig read_state(ObjectReader& in, Dtype precision) {
   state.weights = state_choice(
       in,
       {"weights",
-       "Precision of the weights (default: that of matrix multiplications, bf16 for fp8)"},
+       "Precision of the weights (default: that of matrix multiplications, bf16 below 16 bits)"},
       "precision", precisions, stored_precision(precision));
   state.gradients = state_choice(
-      in, {"gradients", "Precision of the gradients (default: that of the weights, bf16 for fp8)"},
+      in,
+      {"gradients",
+       "Precision of the gradients (default: that of the weights, bf16 below 16 bits)"},
       "precision", precisions, stored_precision(state.weights));
   state.master = in.boolean(
       {"master", "Keep an fp32 master copy of weights that are not fp32 (default: true)"},
@@ -337,8 +356,7 @@ const std::vector<ParallelField>& parallel_fields() {
       count("global_batch", &Config::global_batch, 1, kMostSequences,
             "Samples per step over all data-parallel ranks (default: one microbatch per rank)")
           .completed([](Config& of) { of.global_batch = of.micro_batch * of.dp; }),
-      choice("precision", &Config::precision, "precision", precision_names(),
-             "Precision of matrix multiplications (default: bf16)"),
+      precision_field(),
       choice("recompute", &Config::recompute, "recomputation", recompute_names(),
              "Activation recomputation (default: none)"),
       flag("sequence_parallel", &Config::sequence_parallel,

@@ -16,6 +16,7 @@
 #include "strategies/scenario/scenario_parallel.hpp"
 #include "strategies/scenario/without_effect.hpp"
 #include "strategies/stacks/default_stack.hpp"
+#include "strategies/stacks/precision_recipe_file.hpp"
 #include "strategies/stacks/software_stack.hpp"
 
 namespace lockstep {
@@ -185,6 +186,35 @@ void take_reduction(ObjectReader& in, const SoftwareStack& stack, ParallelConfig
                                in_quotes(stack.id), parallel.zero, parallel.pp));
 }
 
+/// The recipe of GEMMs in at most 8 bits: the one that is named, or that of the stack.
+void take_recipe(ObjectReader& in, const std::optional<ValueReader>& parallel, Parts& parts,
+                 const ScenarioFolders& folders) {
+  PrecisionRecipe& recipe = parts.parallel.recipe;
+  const bool of_stack = recipe.of_stack;
+  std::optional<std::filesystem::path> file;
+  if (of_stack) {
+    file = folders.configs / "precisions" / (recipe.id + ".json");
+    if (!std::filesystem::exists(*file)) {
+      in.note("stack", fmt::format("its precision recipe {} is no file of {}", in_quotes(recipe.id),
+                                   (folders.configs / "precisions").string()));
+      return;
+    }
+  } else if (says(parallel, "precision")) {
+    const JsonValue* named = find_member(*parallel->value()->get_if<JsonObject>(), "precision");
+    const ValueReader at{named, parallel->pointer() + "/precision", in.self().problems()};
+    file = find_file(at, recipe.id, "precision", "precisions", folders);
+  }
+  if (!file) return;
+  const auto found =
+      or_noted(in.self().problems(), [&] { return load_precision_recipe(*file).recipe; });
+  if (!found) return;
+  const std::string id = of_stack ? recipe.id : name_of_file(recipe.id, *file, folders);
+  recipe = *found;
+  recipe.id = id;
+  recipe.of_stack = of_stack;
+  parts.parallel.precision = found->products;
+}
+
 /// How the stack lays the model down; a stack that is not there has been noted.
 void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& parallel, Parts& parts,
                         const ScenarioFolders& folders) {
@@ -194,6 +224,7 @@ void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& para
       or_noted(in.self().problems(), [&] { return find_software_stack(stacks, parts.stack); });
   if (!stack) return;
   parts.parallel.form = stack->form;
+  if (parts.parallel.recipe.of_stack) parts.parallel.recipe.id = stack->fp8;
   parts.overlap_of_stack = !says(parallel, "overlap");
   parts.overlap_defaults = stack->overlap;
   if (stack->gradients && !says_gradients(parallel))
@@ -311,6 +342,7 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
   read_stack(in, parts, folders);
   choose_stack(parts);
   take_form_of_stack(in, parallel, parts, folders);
+  if (!parts.parallel.recipe.id.empty()) take_recipe(in, parallel, parts, folders);
   read_variants(in, parts);
   in.ignore({"run", "Written by results to record options of the run; ignored"});
   if (!parts.cluster || !parts.model || !spread) return parts;

@@ -8,6 +8,7 @@
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/scenario/layout_problems.hpp"
 #include "strategies/scenario/without_effect.hpp"
+#include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
 
 namespace lockstep {
@@ -46,9 +47,7 @@ void note_layout_problems(ObjectReader& in, const ScenarioParts& parts) {
 
 /// The fastest dense products in a precision; those of fp32 may go through TF32.
 std::optional<FlopRate> peak_of(const Device& device, Dtype precision) {
-  const std::string_view name = name_of(precision_names(), precision);
-  const auto at = std::find(kPrecisionNames.begin(), kPrecisionNames.end(), name);
-  const auto peak = device.peak(static_cast<Precision>(at - kPrecisionNames.begin()));
+  const auto peak = device.peak(peak_precision(precision));
   if (precision != Dtype::fp32) return peak;
   return std::max(peak, device.peak(Precision::kTf32));
 }
@@ -64,11 +63,11 @@ void check_precision(ObjectReader& in, const ScenarioParts& parts) {
       if (peak_of(device, dtype)) possible.push_back(name);
     note_at(in, "parallel.precision",
             fmt::format("{} has no products in {}; precision may be {}", in_quotes(device.id),
-                        name_of(precision_names(), precision), fmt::join(possible, ", ")));
+                        precision_text(parts.parallel), fmt::join(possible, ", ")));
   } else if (parts.sustained && *parts.sustained > *peak) {
     note_at(in, "sustained",
             fmt::format("sustained = {} is above the dense {} peak of {}, {}",
-                        to_string(*parts.sustained), name_of(precision_names(), precision),
+                        to_string(*parts.sustained), precision_text(parts.parallel),
                         in_quotes(device.id), to_string(*peak)));
   }
 }

@@ -77,15 +77,16 @@ std::array<std::optional<GemmParameters>, kDtypes> gemms_of(const KernelFigures&
   for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8}) {
     if (!out[at(dtype)]) out[at(dtype)] = sixteen;
   }
+  for (const Dtype dtype : {Dtype::fp8_block, Dtype::nvfp4}) {
+    if (!out[at(dtype)]) out[at(dtype)] = out[at(Dtype::fp8)];
+  }
   return out;
 }
 
 void set_peaks(DeviceModel& model, const Device& device) {
-  model.peaks[at(Dtype::fp64)] = device.peak(Precision::kFp64);
-  model.peaks[at(Dtype::fp32)] = device.peak(Precision::kFp32);
-  model.peaks[at(Dtype::bf16)] = device.peak(Precision::kBf16);
-  model.peaks[at(Dtype::fp16)] = device.peak(Precision::kFp16);
-  model.peaks[at(Dtype::fp8)] = device.peak(Precision::kFp8);
+  for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8,
+                            Dtype::fp8_block, Dtype::nvfp4})
+    model.peaks[at(dtype)] = device.peak(peak_precision(dtype));
 }
 
 void apply(const StackFit& fit, DeviceModel& model) {
@@ -109,6 +110,24 @@ DeviceModel under_load(DeviceModel model) {
 }
 
 }  // namespace
+
+Precision peak_precision(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::fp64:
+      return Precision::kFp64;
+    case Dtype::fp32:
+      return Precision::kFp32;
+    case Dtype::fp16:
+      return Precision::kFp16;
+    case Dtype::fp8:
+    case Dtype::fp8_block:
+      return Precision::kFp8;
+    case Dtype::nvfp4:
+      return Precision::kFp4;
+    default:
+      return Precision::kBf16;
+  }
+}
 
 DeviceModel device_model(const Device& device, const std::string& stack_id,
                          const std::filesystem::path& configs_folder,
@@ -134,7 +153,6 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
   model.slowest = slowest_of(devices, kernels.spread);
   model.kinds = stack.kinds;
   model.bias = stack.bias;
-  model.fp8_casts = stack.fp8_casts;
   model.gradient_sum = stack.gradient_sum;
   model.host_waits_for = stack.host_waits_for;
   model.host_time = stack.host_time;

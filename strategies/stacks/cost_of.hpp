@@ -14,6 +14,9 @@ namespace lockstep {
 
 struct Calibration;
 
+/// The peak of a device by which GEMMs in a precision go.
+[[nodiscard]] Precision peak_precision(Dtype dtype);
+
 /// Combines a GPU's datasheet, the kernel parameters of its generation (configs/kernels) and those
 /// of the software stack (configs/stacks; empty: default_stack() of the device in bf16). `configs`:
 /// contains these folders; if empty, the parent of the device file's folder. Calibrated parameters

@@ -64,28 +64,6 @@ const Names<LossForm> kLossForms{{"logits", LossForm::logits},
                                  {"wide_steps", LossForm::wide_steps}};
 const Names<Dtype> kGradients{{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}};
 
-/// Casts to 8 bits: kernels and bytes, and what one of them serves.
-struct Casts {
-  KindFigures figures{};
-  Fp8Casts serve{};
-};
-
-Casts read_casts(const ValueReader& value) {
-  return value.object([](ObjectReader& in) {
-    const auto once = [&in](std::string_view key, std::string_view name) {
-      const auto said =
-          in.optional_one_of(key, "extent of a cast", {std::string_view{"every_product"}, name});
-      return said == name;
-    };
-    Casts out;
-    out.figures.kernels = in.number("kernels", 0, kMost);
-    out.figures.traffic = in.number("traffic", 0, kMost);
-    out.serve.inputs_once = once("inputs", "once");
-    out.serve.weights_once = once("weights", "once_a_step");
-    return out;
-  });
-}
-
 std::optional<GradientReduction> read_reduction(ObjectReader& in, std::string_view key) {
   std::vector<std::string_view> names = keys_of(reduction_names());
   names.push_back("refused");
@@ -159,15 +137,6 @@ class StackReader {
         in,
         {"bias", "Kernels of the bias of a GEMM; traffic: ratio to reading and writing the result"},
         stack_.bias, read_kind);
-    Casts casts{stack_.fp8_casts, stack_.form.fp8_casts};
-    take(in,
-         {"fp8_casts",
-          "Casts of both operands of a GEMM to 8 bits; traffic: bytes per number; inputs: casts of "
-          "activations and gradients per GEMM or once per microbatch; weights: casts of weights "
-          "per GEMM or once per step (with ZeRO-3 until they are freed) (default: every_product)"},
-         casts, read_casts);
-    stack_.fp8_casts = casts.figures;
-    stack_.form.fp8_casts = casts.serve;
     take(in,
          {"gradient_sum",
           "Kernels that accumulate a GEMM into a weight gradient; traffic: ratio to the bytes of "
@@ -204,11 +173,10 @@ class StackReader {
          {"recomputation_stops_early",
           "Recomputation of a layer stops at the last tensor that the backward pass reads"},
          stack_.form.stops_early, read_flag);
-    take_default(in,
-                 {"fp8_output_layer",
-                  "Output layer in 8 bits in fp8 runs (default: false); attention, routers and "
-                  "embeddings never are"},
-                 stack_.form.fp8_output_layer, read_flag);
+    take_default(
+        in,
+        {"fp8", "Precision recipe of fp8, a file of configs/precisions (default: fp8-tensorwise)"},
+        stack_.fp8, [](const ValueReader& value) { return value.string(); });
   }
 
   void read_layout(ObjectReader& in) {

@@ -33,11 +33,11 @@ struct SoftwareStack {
   std::vector<std::string> attention{};
   std::array<KindFigures, kOperationKinds> kinds{};
   KindFigures bias{0, 0};
-  KindFigures fp8_casts{0, 0};
   KindFigures gradient_sum{0, 0};
   HostWait host_waits_for = HostWait::nothing;
   Duration host_time{};
   ModelForm form{};
+  std::string fp8 = "fp8-tensorwise";  // recipe of precision fp8, a file of configs/precisions
   /// Default precision in which gradients are kept and reduced; none: that of the weights.
   std::optional<Dtype> gradients{};
   /// Default for ZeRO-1: whether gradients are reduce-scattered.

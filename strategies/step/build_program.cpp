@@ -9,8 +9,7 @@ namespace lockstep {
 namespace {
 
 [[nodiscard]] BuildOptions build_options(const ParallelConfig& parallel) {
-  const bool fp8 = parallel.precision == Dtype::fp8;
-  const Dtype kept = fp8 ? Dtype::bf16 : parallel.precision;
+  const Dtype kept = is_narrow(parallel.precision) ? Dtype::bf16 : parallel.precision;
   BuildOptions out;
   out.batch = parallel.micro_batch * parallel.dp;
   out.activations = kept;
@@ -22,6 +21,7 @@ namespace {
   out.token_parts =
       std::int64_t{parallel.dp} * parallel.cp * (parallel.sequence_parallel ? parallel.tp : 1);
   out.form = parallel.form;
+  if (is_narrow(parallel.precision)) out.recipe = parallel.recipe;
   return out;
 }
 
@@ -29,7 +29,7 @@ namespace {
                                        const TrainedWeight& weight) {
   const auto tensor = [&](TensorId id) -> const Tensor& { return step.program.tensors[id]; };
   const auto bytes = [&](TensorId id, std::int64_t elements) {
-    return elements * bytes_per_element(tensor(id).dtype);
+    return storage(tensor(id).dtype, elements).count();
   };
   BlockWeight out;
   out.elements = unflattened_elements(step.program.mesh, tensor(weight.weight));
@@ -76,6 +76,7 @@ TrainingStepAssembly start_step(const ModelConfig& model, const ParallelConfig& 
                                 int gpus_per_node) {
   const TransformerConfig* transformer = model.transformer();
   TrainingStepAssembly out{.model = model, .parallel = parallel};
+  if (is_narrow(parallel.precision)) out.program.casts = parallel.recipe.casts;
   out.program.mesh = device_mesh(parallel, transformer ? transformer->kv_heads : 0, gpus_per_node);
   out.graph = build_model(model, build_options(parallel));
   return out;

@@ -89,6 +89,7 @@ CASES = (
     (lambda: lockstep.list_scenarios(), "list scenarios"),
     (lambda: lockstep.list_spaces(), "list spaces"),
     (lambda: lockstep.list_stacks(), "list stacks"),
+    (lambda: lockstep.list_precisions(), "list precisions"),
     (lambda: lockstep.list_topologies(), "list topologies"),
     (lambda: lockstep.replay(PAIR), ["replay", PAIR]),
     (lambda: lockstep.replay(CHAKRA, cluster="dgx-h100", compute="zero"),

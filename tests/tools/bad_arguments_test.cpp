@@ -60,11 +60,10 @@ TEST_CASE("a mistyped or missing word of the command is named") {
         R"(no collective named "sort"; choose from all_reduce, reduce_scatter, all_gather, broadcast, reduce, scatter, gather, all_to_all, send_recv, barrier)"},
        {"list",
         "expected a registry: algorithms, topologies, devices, clusters, models, scenarios, "
-        "stacks, spaces "
-        "or campaigns"},
+        "stacks, precisions, spaces or campaigns"},
        {"list algoritms", R"(no list of "algoritms"; did you mean "algorithms"?)"},
        {"list pets",
-        R"(no list of "pets"; choose from algorithms, topologies, devices, clusters, models, scenarios, stacks, spaces, campaigns)"},
+        R"(no list of "pets"; choose from algorithms, topologies, devices, clusters, models, scenarios, stacks, precisions, spaces, campaigns)"},
        {"list algorithms --format jsn",
         R"(--format: expected table, json, csv or md, got "jsn")"}});
 }

@@ -107,7 +107,8 @@ TEST_CASE("a device next to the scenario or the cluster file needs no .json") {
 }
 
 TEST_CASE("a list is one line an entry, within the width of the terminal") {
-  for (const std::string list : {"devices", "clusters", "models", "scenarios", "stacks"}) {
+  for (const std::string list :
+       {"devices", "clusters", "models", "scenarios", "stacks", "precisions"}) {
     CAPTURE(list);
     std::size_t entries = 0;
     for (const std::string& line : lines_of(output_of("lockstep list " + list))) {

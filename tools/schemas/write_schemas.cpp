@@ -17,6 +17,7 @@
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/scenario/scenario.hpp"
+#include "strategies/stacks/precision_recipe_file.hpp"
 #include "strategies/stacks/software_stack.hpp"
 #include "tools/app/campaign/file/campaign_file.hpp"
 #include "tools/app/collective/concurrent.hpp"
@@ -47,6 +48,7 @@ constexpr Generated kGenerated[] = {{"aliases.schema.json", aliases_schema},
                                     {"measured.schema.json", measured_schema},
                                     {"model.schema.json", model_schema},
                                     {"nccl-tuning.schema.json", nccl_tuning_schema},
+                                    {"precision.schema.json", precision_schema},
                                     {"protocol.schema.json", protocol_schema},
                                     {"residuals.schema.json", residuals_schema},
                                     {"scenario.schema.json", scenario_schema},

@@ -18,11 +18,11 @@
 /// source is an error.
 namespace lockstep {
 
-enum class Precision { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8, kInt8 };
+enum class Precision { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8, kFp4, kInt8 };
 
 /// Names as written in files, in the order of Precision.
-inline constexpr std::array<std::string_view, 7> kPrecisionNames = {"fp64", "fp32", "tf32", "fp16",
-                                                                    "bf16", "fp8",  "int8"};
+inline constexpr std::array<std::string_view, 8> kPrecisionNames = {"fp64", "fp32", "tf32", "fp16",
+                                                                    "bf16", "fp8",  "fp4",  "int8"};
 
 enum class DeviceKind { kGpu, kHost };
 

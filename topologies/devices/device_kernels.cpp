@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kSmallestShare = 0.001;
 
-constexpr std::array kGemmDtypes{Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8};
+constexpr std::array kGemmDtypes{Dtype::fp64, Dtype::fp32, Dtype::bf16,
+                                 Dtype::fp16, Dtype::fp8,  Dtype::nvfp4};
 const std::vector<std::string_view> kImplementations{"flash-2", "torch-flash-2", "flash-3",
                                                      "cudnn",   "cutlass",       "flash-1"};
 

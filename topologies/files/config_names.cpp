@@ -18,8 +18,8 @@ namespace {
 constexpr std::size_t kShortestBeginning = 3;  // characters
 constexpr std::size_t kFewNames = 8;           // all are listed
 
-constexpr std::array<std::string_view, 7> kFolders{"devices", "clusters", "models",   "scenarios",
-                                                   "stacks",  "spaces",   "campaigns"};
+constexpr std::array<std::string_view, 8> kFolders{"devices", "clusters",   "models", "scenarios",
+                                                   "stacks",  "precisions", "spaces", "campaigns"};
 
 /// Calls each(folder, alias, id) for the aliases of configs/aliases.json.
 template <class Each>

@@ -169,7 +169,7 @@ Bytes SimulatedOrder::bytes_of(const RankCursor& cursor, std::uint32_t instance,
   const Tensor& tensor = cursor.role->tensor(instance);
   const bool other_slots = !own_slots_ && find_extent(tensor, Dim::slot) != nullptr;
   if (other_slots) return local_bytes(state_.program().mesh, tensor);
-  return Bytes{elements * bytes_per_element(tensor.dtype)};
+  return storage(tensor.dtype, elements);
 }
 
 }  // namespace lockstep::execution

@@ -95,7 +95,9 @@ void check_parallel(ObjectReader& in, MeasuredRun& run) {
   (void)in.integer("global_batch", 1, kMostSequences);
   (void)in.optional_one_of("recompute", "recomputation", keys_of(recompute_names()));
   (void)in.optional_boolean("sequence_parallel");
-  run.precision = in.one_of("precision", "precision", keys_of(precision_names()), "");
+  std::vector<std::string_view> precisions = keys_of(precision_names());
+  precisions.insert(precisions.end(), {"fp4", "mxfp8"});
+  run.precision = in.one_of("precision", "precision", precisions, "");
   (void)in.optional_one_of("schedule", "pipeline schedule", keys_of(pipeline_names()));
   (void)in.optional_boolean("short_edges");
   check_context_kind(in);

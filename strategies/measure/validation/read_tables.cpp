@@ -156,11 +156,11 @@ void read_about(ObjectReader& in, DeviceTable& table) {
     case DeviceQuantity::gemm:
     case DeviceQuantity::gemm_limit:
       table.precision =
-          in.one_of("precision", "precision", {"fp64", "fp32", "fp16", "bf16", "fp8"});
+          in.one_of("precision", "precision", {"fp64", "fp32", "fp16", "bf16", "fp8", "fp4"});
       (void)optional_flops(in, "peak_flops_per_s");
       break;
     case DeviceQuantity::attention:
-      table.precision = in.one_of("precision", "precision", {"fp32", "fp16", "bf16", "fp8"});
+      table.precision = in.one_of("precision", "precision", {"fp32", "fp16", "bf16", "fp8", "fp4"});
       table.implementation = in.string("implementation");
       table.causal = in.boolean("causal");
       read_heads(in, table);

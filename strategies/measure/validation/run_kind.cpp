@@ -34,7 +34,8 @@ RunKind run_kind_of(const Scenario& scenario) {
     out.model = transformer->experts ? "mixture of experts" : "transformer";
     out.sequence = transformer->sequence;
   }
-  out.precision = to_string(parallel.precision);
+  const bool other = is_narrow(parallel.precision) && parallel.precision != Dtype::fp8;
+  out.precision = other ? precision_text(parallel) : std::string{to_string(parallel.precision)};
   out.recompute = std::string{name_of(recompute_names(), parallel.recompute)};
   out.parameters =
       std::max<double>(1, static_cast<double>(count_parameters(scenario.model).total()));

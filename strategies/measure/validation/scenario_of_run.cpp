@@ -141,6 +141,8 @@ JsonValue parallel_of(const MeasuredRun& run) {
   JsonValue out = run.parallel;
   auto* members = std::get_if<JsonObject>(&out.data);
   if (members != nullptr) name_recomputation(run, *members);
+  if (members != nullptr && run.precision == "fp4")
+    set_member(*members, "precision", json_of("nvfp4"));
   if (members != nullptr) name_schedule(run, *members);
   if (members != nullptr) name_overlap_of_replicas(*members);
   const std::int64_t layers = integer_member(run.model, "layers", 1);

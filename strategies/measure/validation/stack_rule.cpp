@@ -90,9 +90,11 @@ const std::vector<StackRule>& stack_rules() {
        [](const MeasuredRun& run) {
          return of(run, {"tt", "fms"});
        }},
-      {"precision fp8", "transformer-engine", 0,
-       "products in 8 bits came to training with Transformer Engine",
-       [](const MeasuredRun& run) { return run.precision == "fp8"; }},
+      {"precision fp8, mxfp8 and fp4", "transformer-engine", 0,
+       "products in 8 bits and fewer came to training with Transformer Engine",
+       [](const MeasuredRun& run) {
+         return run.precision == "fp8" || run.precision == "mxfp8" || run.precision == "fp4";
+       }},
       {"all others", "", 0, "the default of `lockstep run` for the device and precision",
        [](const MeasuredRun&) { return true; }},
   };

@@ -38,8 +38,14 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   key.add(std::int64_t{std::llround(parallel.expert_skew.value_or(0) * 1e6)});
   const ModelForm& form = parallel.form;
   key.add(static_cast<int>(form.loss)).add(form.joined_gemms ? 1 : 0).add(form.stops_early ? 1 : 0);
-  key.add(form.fp8_output_layer ? 1 : 0).add(form.fp8_casts.inputs_once ? 1 : 0);
-  key.add(form.fp8_casts.weights_once ? 1 : 0);
+  const PrecisionRecipe& recipe = parallel.recipe;
+  for (const bool flag :
+       {recipe.inputs_once, recipe.weights_once, recipe.stores_operands, recipe.reduces_maxima,
+        recipe.stores_dispatched, recipe.weight_gradients, recipe.output_layer, recipe.attention})
+    key.add(flag ? 1 : 0);
+  key.add(recipe.first_layers).add(recipe.last_layers);
+  key.add(std::int64_t{std::llround(recipe.casts.kernels * 1e6)});
+  key.add(std::int64_t{std::llround(recipe.casts.traffic * 1e6)});
 }
 
 [[nodiscard]] std::int64_t layers_of(const ModelConfig& model) {

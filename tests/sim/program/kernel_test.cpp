@@ -42,6 +42,7 @@ class Bed {
     return routine_.operations.back();
   }
 
+  Program& program() { return program_; }
   [[nodiscard]] Kernel kernel(std::size_t index = 0) const {
     return kernel_of(program_, routine_, index);
   }
@@ -194,14 +195,41 @@ TEST_CASE("a GEMM casts the operands that are not cast yet, those of joined GEMM
   const Ref w_k = bed.tensor({{Dim::hidden, 64}, {Dim::kv_heads, 2}});
   const Ref q = bed.tensor({{Dim::sequence, 100}, {Dim::heads, 8}});
   const Ref k = bed.tensor({{Dim::sequence, 100}, {Dim::kv_heads, 2}});
-  bed.operation(OperationKind::matmul, {x, w_q}, {q}).fused = 1;
+  Operation& first = bed.operation(OperationKind::matmul, {x, w_q}, {q});
+  first.fused = 1;
+  first.math = Dtype::fp8;
   Operation& second = bed.operation(OperationKind::matmul, {x, w_k}, {k});
   second.fused = 1;
-  CHECK(bed.kernel().casts == 2);
-  CHECK(bed.kernel().numbers_to_cast == 100 * 64 + 64 * 8 + 64 * 2);
+  second.math = Dtype::fp8;
+  bed.program().casts = {1, 3};
+  CHECK(bed.kernel().cast_kernels == 2);
+  CHECK(bed.kernel().cast_bytes == 3 * (100 * 64 + 64 * 8 + 64 * 2));
   second.at_hand = {false, true};  // x is cast for the first of both, once
-  CHECK(bed.kernel().casts == 2);
-  CHECK(bed.kernel().numbers_to_cast == 100 * 64 + 64 * 8);
+  CHECK(bed.kernel().cast_kernels == 2);
+  CHECK(bed.kernel().cast_bytes == 3 * (100 * 64 + 64 * 8));
+}
+
+TEST_CASE("operands that are tensors in 8 bits or fewer are not cast, and move as many bytes") {
+  Bed bed;
+  const Ref x = bed.tensor({{Dim::sequence, 96}, {Dim::hidden, 64}}, Dtype::nvfp4);
+  const Ref w = bed.tensor({{Dim::hidden, 64}, {Dim::heads, 8}});
+  const Ref y = bed.tensor({{Dim::sequence, 96}, {Dim::heads, 8}});
+  bed.program().casts = {1, 3};
+  bed.operation(OperationKind::matmul, {x, w}, {y}).math = Dtype::nvfp4;
+  CHECK(bed.kernel().cast_kernels == 1);
+  CHECK(bed.kernel().cast_bytes == 3 * 64 * 8);
+  // 4 bits, and 8 per 16 numbers.
+  CHECK(bed.kernel().moved_bytes == 96 * 64 * 9 / 16 + 2 * (64 * 8 + 96 * 8));
+}
+
+TEST_CASE("a cast to 8 bits or fewer costs what the program's casts cost per number") {
+  Bed bed;
+  const Ref x = bed.tensor({{Dim::sequence, 96}, {Dim::hidden, 64}});
+  const Ref cast = bed.tensor({{Dim::sequence, 96}, {Dim::hidden, 64}}, Dtype::fp8_block);
+  bed.program().casts = {2, 4};
+  bed.operation(OperationKind::cast, {x}, {cast}).math = Dtype::fp8_block;
+  CHECK(bed.kernel().cast_kernels == 2);
+  CHECK(bed.kernel().cast_bytes == 4 * 96 * 64);
 }
 
 TEST_CASE("a cast that writes nothing is of its weights alone") {
@@ -209,10 +237,11 @@ TEST_CASE("a cast that writes nothing is of its weights alone") {
   const Ref w = bed.tensor({{Dim::hidden, 64}, {Dim::heads, 8}}, Dtype::bf16, Category::weight);
   const Ref x = bed.tensor({{Dim::sequence, 100}, {Dim::hidden, 64}});
   bed.operation(OperationKind::cast, {w, x}, {}).math = Dtype::fp8;
+  bed.program().casts = {1, 1};
   const Kernel kernel = bed.kernel();
   CHECK(kernel.math == Dtype::fp8);
-  CHECK(kernel.casts == 1);
-  CHECK(kernel.numbers_to_cast == 64 * 8);
+  CHECK(kernel.cast_kernels == 1);
+  CHECK(kernel.cast_bytes == 64 * 8);
 }
 
 namespace {

@@ -331,7 +331,7 @@ TEST_CASE("a capacity is that for the tokens of one rank") {
 
 // Transformer Engine's fp8_dpa and fp8_mha, and Megatron-LM's fp8_output_proj, are off.
 TEST_CASE(
-    "in 8 bits attention and routers stay in 16, and the output layer unless the form says so") {
+    "in 8 bits attention and routers stay in 16, and the output layer unless the recipe says so") {
   const auto in_8_bits = [](TransformerConfig shape, const BuildOptions& options) {
     std::set<std::string> out;
     const ModelGraph graph = built(shape, options);
@@ -354,9 +354,9 @@ TEST_CASE(
   for (const AttentionKind attention : {AttentionKind::flash, AttentionKind::unfused}) {
     TransformerConfig shape = small_moe();
     shape.attention = attention;
-    options.form.fp8_output_layer = false;
+    options.recipe.output_layer = false;
     CHECK(in_8_bits(shape, options) == linear);
-    options.form.fp8_output_layer = true;
+    options.recipe.output_layer = true;
     std::set<std::string> with_head = linear;
     with_head.insert("logits");
     CHECK(in_8_bits(shape, options) == with_head);

@@ -35,7 +35,9 @@ ParallelConfig layout(bool once) {
   out.micro_batch = 1;
   out.global_batch = kMicrobatches;
   out.precision = Dtype::fp8;
-  out.form.fp8_casts = {once, once};
+  out.recipe.casts = {1, 1};  // a byte per number
+  out.recipe.inputs_once = once;
+  out.recipe.weights_once = once;
   return out;
 }
 
@@ -51,10 +53,10 @@ Casts casts(const test::TrainingStepUnderTest& step, std::size_t role = 0) {
     const Routine& routine = step.program().routines[operation.call.routine];
     const Kernel kernel = kernel_of(step.program(), routine, operation.index_in_routine);
     if (kernel.math != Dtype::fp8 || kernel.fused_away) continue;
-    out.numbers += static_cast<std::int64_t>(kernel.numbers_to_cast);
-    out.kernels += kernel.casts;
+    out.numbers += static_cast<std::int64_t>(kernel.cast_bytes);
+    out.kernels += static_cast<std::int64_t>(kernel.cast_kernels);
     if (kernel.kind == OperationKind::cast) {
-      out.of_weights += static_cast<std::int64_t>(kernel.numbers_to_cast);
+      out.of_weights += static_cast<std::int64_t>(kernel.cast_bytes);
     }
   }
   return out;

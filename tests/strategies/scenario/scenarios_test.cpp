@@ -56,6 +56,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "pipeline-naive",
                                        "pipeline-v",
                                        "pipeline-zb",
+                                       "precision-recipes",
                                        "sequence-2d",
                                        "sequence-all-gather",
                                        "sequence-ring",

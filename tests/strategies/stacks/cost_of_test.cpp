@@ -69,9 +69,7 @@ double error(Duration time, double measured) {
 }
 
 void add_gemms(const Table& table, Errors& errors) {
-  DeviceModel figures = device_model(shipped(table.text("device")), "fused");
-  figures.fp8_casts = {0, 0};  // the tables time products of operands that are there
-  const Roofline model{figures};
+  const Roofline model{device_model(shipped(table.text("device")), "fused")};
   const bool fp8 = table.text("precision") == "fp8";
   for (const auto& row : table.rows()) {
     Kernel kernel = gemm_kernel(whole(row[0]), whole(row[1]), whole(row[2]));

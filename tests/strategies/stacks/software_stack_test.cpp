@@ -53,16 +53,10 @@ TEST_CASE("an operation that a stack does not mention is one kernel that moves i
   CHECK(dropout.kernels == 0);
 }
 
-// Transformer Engine's source, and pytorch/ao's: see the files.
-TEST_CASE("a cast serves what the software has it serve") {
-  const ModelForm engine = find_software_stack(kStacks, "transformer-engine").form;
-  CHECK(engine.fp8_casts.inputs_once);
-  CHECK(engine.fp8_casts.weights_once);
-  CHECK_FALSE(engine.fp8_output_layer);
-  const ModelForm torch = find_software_stack(kStacks, "fsdp2").form;
-  CHECK_FALSE(torch.fp8_casts.inputs_once);
-  CHECK_FALSE(torch.fp8_casts.weights_once);
-  CHECK(torch.fp8_output_layer);
+TEST_CASE("a stack names the recipe of fp8") {
+  CHECK(find_software_stack(kStacks, "transformer-engine").fp8 == "fp8-delayed");
+  CHECK(find_software_stack(kStacks, "fsdp2").fp8 == "fp8-tensorwise");
+  CHECK(find_software_stack(kStacks, "fsdp2-fp8-rows").fp8 == "fp8-rowwise");
 }
 
 TEST_CASE("a stack that extends another only contains differences") {
@@ -123,12 +117,8 @@ TEST_CASE("schema and reader accept all shipped stacks and refuse the same chang
            {"missing host time", "/host_time", ""},
            {"host time as number", "/host_time/value", "7"},
            {"missing source", "/bias/source", ""},
-           {"unknown extent of a cast", "/fp8_casts/value/inputs", "\"once_a_step\""},
-           {"another unknown extent", "/fp8_casts/value/weights", "\"once\""},
-           {"extent of a cast as flag", "/fp8_casts/value/weights", "true"},
-           {"missing kernels of a cast", "/fp8_casts/value/kernels", ""},
-           {"output layer without source", "/fp8_output_layer", R"({"value": true})"},
-           {"output layer as number", "/fp8_output_layer/value", "1"},
+           {"recipe of fp8 without source", "/fp8", R"({"value": "fp8-delayed"})"},
+           {"recipe of fp8 as number", "/fp8/value", "8"},
            {"missing sum of gradients", "/gradient_sum", ""},
            {"a rate without a unit", "/kinds/normalization_backward/value/multiprocessor_rate",
             "15"},

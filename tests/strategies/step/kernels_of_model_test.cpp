@@ -84,10 +84,11 @@ TEST_CASE("the vocabulary layer is 2 B s h V forward, 4 backward") {
 
 TEST_CASE("GEMMs that are not joined are kernels of their own and cast a common operand once") {
   const auto kernels_of = [](bool joined) {
-    BuildOptions options;
+    BuildOptions options{.math = Dtype::fp8};
     options.form.joined_gemms = joined;
     const ModelGraph graph = build_model(gpt(AttentionKind::flash, true), options);
     Program program;
+    program.casts = {1, 1};
     for (const Tensor& tensor : graph.tensors) (void)program.add(tensor);
     const auto layer = std::find_if(graph.blocks.begin(), graph.blocks.end(),
                                     [](const Block& block) { return block.name == "layer"; });
@@ -112,11 +113,11 @@ TEST_CASE("GEMMs that are not joined are kernels of their own and cast a common 
     CHECK_FALSE(each.fused_away);
   }
   // x and a weight, then weights alone.
-  CHECK(joined[0].numbers_to_cast == kTokens * kHidden + 3 * kHidden * kHidden);
-  CHECK(apart[0].numbers_to_cast == kTokens * kHidden + kHidden * kHidden);
-  CHECK(apart[1].numbers_to_cast == kHidden * kHidden);
-  CHECK(apart[2].numbers_to_cast == kHidden * kHidden);
-  CHECK(joined[0].casts == 2);
-  CHECK(apart[0].casts == 2);
-  CHECK(apart[1].casts == 1);
+  CHECK(joined[0].cast_bytes == kTokens * kHidden + 3 * kHidden * kHidden);
+  CHECK(apart[0].cast_bytes == kTokens * kHidden + kHidden * kHidden);
+  CHECK(apart[1].cast_bytes == kHidden * kHidden);
+  CHECK(apart[2].cast_bytes == kHidden * kHidden);
+  CHECK(joined[0].cast_kernels == 2);
+  CHECK(apart[0].cast_kernels == 2);
+  CHECK(apart[1].cast_kernels == 1);
 }

@@ -143,6 +143,24 @@ void draw_v(ParallelConfig& out, Draw& draw) {
   out.global_batch = out.micro_batch * out.dp * (2 * out.pp + 1);
 }
 
+/// GEMMs in at most 8 bits.
+void draw_recipe(ParallelConfig& out, Draw& draw) {
+  out.precision = draw.of({Dtype::fp8, Dtype::fp8_block, Dtype::nvfp4});
+  PrecisionRecipe& recipe = out.recipe;
+  recipe.products = out.precision;
+  recipe.casts = {2, 4};
+  recipe.inputs_once = draw.one_in(2);
+  recipe.weights_once = draw.one_in(2);
+  recipe.stores_operands = recipe.inputs_once && !draw.one_in(4);
+  recipe.stores_dispatched = recipe.stores_operands && draw.one_in(2);
+  recipe.reduces_maxima = recipe.stores_operands && draw.one_in(2);
+  recipe.weight_gradients = !draw.one_in(4);
+  recipe.output_layer = draw.one_in(2);
+  recipe.attention = draw.one_in(4);
+  recipe.first_layers = draw.of({0, 0, 1});
+  recipe.last_layers = draw.of({0, 0, 1});
+}
+
 }  // namespace
 
 std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
@@ -150,6 +168,7 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
   Draw more{seed + 1'000'000};
   Draw folding{seed + 2'000'000};
   Draw gathering{seed + 3'000'000};
+  Draw narrowing{seed + 4'000'000};
   std::vector<RandomLayout> out;
   while (out.size() < static_cast<std::size_t>(count)) {
     TransformerConfig model = shape(draw);
@@ -162,6 +181,7 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
     if (model.experts) with.etp = folding.of({0, 0, 1, 2});
     if (with.cp > 1 && gathering.one_in(4)) with.cp_kind = ContextKind::all_gather;
     if (with.pp > 1 && gathering.one_in(3)) draw_v(with, gathering);
+    if (narrowing.one_in(4)) draw_recipe(with, narrowing);
     RandomLayout layout{transformer(model), with};
     if (layout.parallel.ranks() > 32) continue;
     if (!layout_problems(layout.model, layout.parallel, layout.parallel.ranks(), 8).empty())
@@ -218,16 +238,18 @@ std::string to_string(const RandomLayout& layout) {
       "{} "
       "zero {} (scatter {}, reduce {}) update {} shards {} reshard {} recompute {} offload {} "
       "batch {}/{} bucket {} "
-      "overlap{}; "
+      "overlap{} precision {} stored {} {} maxima {} wide {} {}; "
       "kv {} gated {} bias {} norm {} positions {} attention {} dropout {} tied {} experts {} "
       "latent {}",
       p.tp, p.cp, static_cast<int>(p.cp_kind), p.zigzag, p.pp, p.vpp, static_cast<int>(p.schedule),
       p.dp, p.ep, p.etp, p.order.front(), p.sequence_parallel, p.zero, p.scatter_gradients,
       static_cast<int>(p.reduce_gradients), static_cast<int>(p.update), p.shard_ranks,
       p.reshard_after_forward, static_cast<int>(p.recompute), p.state.offload, p.micro_batch,
-      p.global_batch, p.bucket.count(), overlap, m.kv_heads, m.gated, m.bias,
-      static_cast<int>(m.norm), static_cast<int>(m.positions), static_cast<int>(m.attention),
-      m.dropout, m.tied_embeddings, m.experts ? m.experts->experts : 0, m.latent.has_value());
+      p.global_batch, p.bucket.count(), overlap, to_string(p.precision), p.recipe.stores_operands,
+      p.recipe.stores_dispatched, p.recipe.reduces_maxima, p.recipe.first_layers,
+      p.recipe.last_layers, m.kv_heads, m.gated, m.bias, static_cast<int>(m.norm),
+      static_cast<int>(m.positions), static_cast<int>(m.attention), m.dropout, m.tied_embeddings,
+      m.experts ? m.experts->experts : 0, m.latent.has_value());
 }
 
 }  // namespace lockstep::test

@@ -78,7 +78,8 @@ TEST_CASE("of many names the command that lists them is named") {
 }
 
 TEST_CASE("every alias that ships stands for a file that ships, and is no file itself") {
-  for (const char* folder : {"devices", "clusters", "models", "scenarios", "stacks"}) {
+  for (const char* folder :
+       {"devices", "clusters", "models", "scenarios", "stacks", "precisions"}) {
     CAPTURE(folder);
     const ConfigNames names{kConfigs, folder};  // throws for an alias without its file
     for (const std::string& id : names.ids())

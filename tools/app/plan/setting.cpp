@@ -21,21 +21,6 @@ namespace {
   return static_cast<std::size_t>(zero) * 2 + (pipelined ? 1 : 0);
 }
 
-[[nodiscard]] Precision precision_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::fp64:
-      return Precision::kFp64;
-    case Dtype::fp32:
-      return Precision::kFp32;
-    case Dtype::fp16:
-      return Precision::kFp16;
-    case Dtype::fp8:
-      return Precision::kFp8;
-    default:
-      return Precision::kBf16;
-  }
-}
-
 /// Keys of layout_problems() that follow from shapes and groups alone.
 [[nodiscard]] bool is_of_shapes(const std::string& key) {
   static constexpr std::array<std::string_view, 9> kPipeline{
@@ -72,7 +57,7 @@ PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
   model_flops_ = count.training() * static_cast<double>(global_batch());
   samples_ = static_cast<double>(global_batch()) *
              (scenario_.model.transformer() != nullptr ? static_cast<double>(count.tokens) : 1);
-  const auto peak = scenario_.cluster.device.peak(precision_of(scenario_.parallel.precision));
+  const auto peak = scenario_.cluster.device.peak(peak_precision(scenario_.parallel.precision));
   if (peak) peak_ = peak->per_second();
 }
 

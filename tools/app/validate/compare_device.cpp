@@ -21,6 +21,7 @@ namespace {
 constexpr Bytes kCopied{std::int64_t{1} << 30U};
 
 Dtype dtype_of(const DeviceTable& table) {
+  if (table.precision == "fp4") return Dtype::nvfp4;
   return named(precision_names(), table.precision).value_or(Dtype::bf16);
 }
 
@@ -33,7 +34,6 @@ DeviceModel table_model(const DeviceTable& table, const Device& device,
     return device_model(device, table.stack, config_folder(), &calibration);
   DeviceModel model =
       device_model(device, unfused ? "eager" : "fused", config_folder(), &calibration);
-  model.fp8_casts = {0, 0};
   if (table.kind != DeviceQuantity::attention || unfused) return model;
   const auto fitted = calibration.kernels.find(device.id);
   const KernelFigures kernels =

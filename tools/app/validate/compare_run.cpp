@@ -31,23 +31,10 @@ SimulatedTrainingStep simulated(const Scenario& scenario, const ValidateRequest&
   return simulate(std::move(program), scenario.parallel, cluster, device, *cost, options);
 }
 
-std::optional<FlopRate> dense_peak(const Device& device, Dtype precision) {
-  switch (precision) {
-    case Dtype::fp16:
-      return device.peak(Precision::kFp16);
-    case Dtype::bf16:
-      return device.peak(Precision::kBf16);
-    case Dtype::fp8:
-      return device.peak(Precision::kFp8);
-    default:
-      return device.peak(Precision::kFp32);
-  }
-}
-
 /// The model's own operations (products, attention, logits; nothing done again) at the peak of all
 /// GPUs.
 std::optional<double> seconds_at_peak(const Scenario& scenario) {
-  const auto peak = dense_peak(scenario.cluster.device, scenario.parallel.precision);
+  const auto peak = scenario.cluster.device.peak(peak_precision(scenario.parallel.precision));
   if (!peak) return std::nullopt;
   const double flops =
       count_flops(scenario.model).training() * static_cast<double>(scenario.parallel.global_batch);

@@ -110,8 +110,8 @@ Completions help_words() {
 /// The entries of the list that `list` was asked for; else collectives.
 Completions collectives_or_entries(const Arguments& arguments) {
   if (arguments.empty() || arguments.front() == "algorithms") return words(kCollectiveNames);
-  constexpr std::array<std::string_view, 5> kFolders = {"devices", "clusters", "models",
-                                                        "scenarios", "stacks"};
+  constexpr std::array<std::string_view, 6> kFolders = {"devices",   "clusters", "models",
+                                                        "scenarios", "stacks",   "precisions"};
   const bool known =
       std::find(kFolders.begin(), kFolders.end(), arguments.front()) != kFolders.end();
   return known ? shipped(arguments.front()) : Completions{};
@@ -153,7 +153,12 @@ const std::vector<Source>& sources() {
       {"--stack", from("stacks")},
       {"--model", or_file("models")},
       {"--gpu", or_file("devices")},
-      {"--precision", any_of({"bf16", "fp16", "fp8", "fp32"})},
+      {"--precision",
+       [](const Arguments&) {
+         Completions out = shipped("precisions");
+         for (const char* name : {"bf16", "fp16", "fp8", "fp32"}) out.add(name);
+         return out;
+       }},
       {"--objective", [](const Arguments&) { return metric_names(); }},
       {"--pareto", [](const Arguments&) { return metric_names(); }},
       {"--no-rule", any_of({"nvlink_domain"})},
@@ -187,7 +192,7 @@ const std::vector<Source>& sources() {
       {"--trace-detail", any_of({"microbatch", "layer", "kernel"})},
       {"word", [](const Arguments&) { return help_words(); }},
       {"registry", any_of({"algorithms", "topologies", "devices", "clusters", "models", "scenarios",
-                           "stacks", "spaces", "campaigns"})},
+                           "stacks", "precisions", "spaces", "campaigns"})},
       {"trace",
        [](const Arguments&) {
          return Completions{{}, true};

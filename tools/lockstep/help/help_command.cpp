@@ -97,7 +97,7 @@ std::string contents(const CommandInfo& program, std::size_t width) {
 
 /// "h100 is in the list of devices; ..."; nothing if no shipped config is called so.
 void refuse_config(const std::string& name) {
-  for (const char* kind : {"devices", "clusters", "models", "scenarios", "stacks"})
+  for (const char* kind : {"devices", "clusters", "models", "scenarios", "stacks", "precisions"})
     if (app::shipped_or_file(name, kind))
       throw UsageError(fmt::format("no word \"{}\", but one of the {}: `lockstep list {} {}`", name,
                                    kind, kind, name));

@@ -146,7 +146,9 @@ Report list_card(const std::string& kind, const std::string& name) {
   const ConfigNames names{app::config_folder(), kind};
   const auto id = names.meant(name);
   if (!id) {
-    const std::string noun = kind == "stacks" ? "software stack" : kind.substr(0, kind.size() - 1);
+    const std::string noun = kind == "stacks"       ? "software stack"
+                             : kind == "precisions" ? "precision recipe"
+                                                    : kind.substr(0, kind.size() - 1);
     throw UsageError(names.complaint(noun, name));
   }
   const std::string path = names.file_of(*id).string();

@@ -116,9 +116,9 @@ Report clusters() {
 }
 
 const std::vector<std::string_view>& lists() {
-  static const std::vector<std::string_view> all = {"algorithms", "topologies", "devices",
-                                                    "clusters",   "models",     "scenarios",
-                                                    "stacks",     "spaces",     "campaigns"};
+  static const std::vector<std::string_view> all = {
+      "algorithms", "topologies", "devices",    "clusters", "models",
+      "scenarios",  "stacks",     "precisions", "spaces",   "campaigns"};
   return all;
 }
 
@@ -129,6 +129,7 @@ Report registry(const std::string& which) {
   if (which == "models") return list_models();
   if (which == "scenarios") return list_scenarios();
   if (which == "stacks") return list_stacks();
+  if (which == "precisions") return list_precisions();
   if (which == "spaces") return list_spaces();
   if (which == "campaigns") return list_campaigns();
   const std::string message = fmt::format("no list of \"{}\"", which);
@@ -154,10 +155,10 @@ void add_list(const Command& app) {
   const Command command =
       app.add_subcommand("list", "List available algorithms, clusters, models and scenarios");
   command
-      ->add_option(
-          "registry", given->which,
-          "algorithms, topologies, devices, clusters, models, scenarios, stacks, spaces or "
-          "campaigns")
+      ->add_option("registry", given->which,
+                   "algorithms, topologies, devices, clusters, models, scenarios, stacks, "
+                   "precisions, spaces "
+                   "or campaigns")
       ->required();
   command
       ->add_option("collective", given->algorithms.collective,

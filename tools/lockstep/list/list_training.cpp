@@ -9,6 +9,7 @@
 #include "strategies/models/count/count.hpp"
 #include "strategies/models/files/model_file.hpp"
 #include "strategies/scenario/scenario.hpp"
+#include "strategies/stacks/precision_recipe_file.hpp"
 #include "strategies/stacks/software_stack.hpp"
 #include "tools/app/campaign/file/campaign_file.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
@@ -113,6 +114,31 @@ Report list_stacks() {
       "a scenario names one as `stack`; parameters and sources: `lockstep list stacks NAME`; "
       "files: " +
       folder};
+  return out;
+}
+
+Report list_precisions() {
+  Report out;
+  out.schema = "lockstep.list.precisions/1";
+  out.columns = {{"id", "precision", "", true},
+                 {"name", "name", "", true, 200},
+                 {"operands", "operands", "", true},
+                 {"cast_bytes", "bytes per cast", ""},
+                 {"stores_operands", "kept and gathered", "", true}};
+  Section section;
+  const std::string folder = config_folder() + "/precisions";
+  for (const std::string& id : device_ids(folder)) {
+    const PrecisionRecipeFile file = load_precision_recipe(fmt::format("{}/{}.json", folder, id));
+    const PrecisionRecipe& recipe = file.recipe;
+    const std::string_view operands = to_string(recipe.products);
+    section.rows.push_back(
+        {text(id), text(file.name), text(std::string{operands}),
+         Cell{recipe.casts.traffic, fmt::format("{:g}", recipe.casts.traffic)},
+         text(recipe.stores_operands ? std::string{operands} : "as activations")});
+  }
+  out.sections.push_back(std::move(section));
+  out.footer = {"a scenario names one as `parallel.precision`; fp8: that of its software stack",
+                "parameters and sources: `lockstep list precisions NAME`; files: " + folder};
   return out;
 }
 

@@ -8,6 +8,7 @@ namespace lockstep::cli {
 [[nodiscard]] Report list_models();
 [[nodiscard]] Report list_scenarios();
 [[nodiscard]] Report list_stacks();
+[[nodiscard]] Report list_precisions();
 [[nodiscard]] Report list_spaces();
 [[nodiscard]] Report list_campaigns();
 

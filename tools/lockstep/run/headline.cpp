@@ -37,7 +37,7 @@ std::string model_line(const Scenario& scenario) {
     out += fmt::format(" ({} active)", short_count(static_cast<double>(count.active())));
   if (const TransformerConfig* shape = model.transformer())
     out += fmt::format(", {} tokens per sequence", shape->sequence);
-  return out + fmt::format(", {}", name_of(precision_names(), scenario.parallel.precision));
+  return out + fmt::format(", {}", precision_text(scenario.parallel));
 }
 
 std::string hardware_line(const TrainingStepResult& result) {

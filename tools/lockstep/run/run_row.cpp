@@ -126,7 +126,7 @@ void add_layout(const ParallelConfig& parallel, RowWriter& row) {
   row.add("schedule", name_cell(name_of(pipeline_names(), parallel.schedule)));
   row.add("zero", parallel.zero);
   row.add("recompute", name_cell(name_of(recompute_names(), parallel.recompute)));
-  row.add("precision", name_cell(name_of(precision_names(), parallel.precision)));
+  row.add("precision", name_cell(precision_text(parallel)));
   row.add("micro_batch", parallel.micro_batch);
   row.add("global_batch", parallel.global_batch);
   std::vector<std::string_view> overlap;

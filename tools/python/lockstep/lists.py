@@ -14,6 +14,7 @@ __all__ = [
     "list_devices",
     "list_models",
     "list_scenarios",
+    "list_precisions",
     "list_spaces",
     "list_stacks",
     "list_topologies",
@@ -63,6 +64,11 @@ def list_scenarios(name: Optional[str] = None) -> ListResult:
 def list_stacks(name: Optional[str] = None) -> ListResult:
     """Shipped software stacks, or the parameters of one."""
     return _listed("stacks", name)
+
+
+def list_precisions(name: Optional[str] = None) -> ListResult:
+    """Shipped precision recipes, or the parameters of one."""
+    return _listed("precisions", name)
 
 
 def list_spaces(name: Optional[str] = None) -> ListResult:

@@ -216,7 +216,7 @@ TEST_CASE("the example of every algorithm runs as it is printed") {
 TEST_CASE("lists are no wider than a terminal, and one algorithm has all there is") {
   for (const std::string asked :
        {"algorithms", "algorithms all_reduce", "algorithms --verbose", "algorithms all_reduce nvls",
-        "topologies", "clusters", "models", "scenarios", "stacks"})
+        "topologies", "clusters", "models", "scenarios", "stacks", "precisions"})
     for (const std::string& line : lines_of(output_of("lockstep list " + asked))) {
       CAPTURE(line);
       CHECK(line.size() <= 120);

@@ -37,8 +37,8 @@ class DeepSpeed {
   void precision() {
     const bool half = of_.precision == Dtype::fp16;
     if (of_.precision != Dtype::fp32) json_[half ? "fp16" : "bf16"]["enabled"] = true;
-    if (of_.precision == Dtype::fp8)
-      leave_out("fp8: products are those of the model's own modules");
+    if (is_narrow(of_.precision))
+      leave_out("products in 8 bits or fewer: they are those of the model's own modules");
     if (half && of_.state.gradients == Dtype::fp32) json_["communication_data_type"] = "fp32";
     if (!half && of_.precision != Dtype::fp32) {
       const bool wide = of_.state.gradients == Dtype::fp32;

@@ -231,20 +231,40 @@ class MegatronSettings {
         truth("--fp16", "");
         text("", "mixed_precision", "fp16_mixed");
         break;
-      case Dtype::fp8:
-        truth("--bf16", "");
-        text("--fp8-format", "", "hybrid");
-        text("", "mixed_precision", "bf16_with_fp8_delayed_scaling_mixed");
-        break;
       default:
         break;
     }
-    const bool narrow = of_.precision == Dtype::bf16 || of_.precision == Dtype::fp8;
+    if (is_narrow(of_.precision)) recipe();
+    const bool narrow = of_.precision == Dtype::bf16 || is_narrow(of_.precision);
     if (narrow && of_.state.gradients == Dtype::bf16) {
       truth("--grad-reduce-in-bf16", "");
       truth("", "ddp.grad_reduce_in_fp32", false);
     }
     if (narrow && !of_.state.master) leave_out("states without 32-bit copies of the weights");
+  }
+
+  /// GEMMs in at most 8 bits.
+  void recipe() {
+    struct Flags {
+      const char* id;
+      const char* recipe;  // of Megatron-LM; empty: 4 bits
+      const char* format;
+      const char* mixed;  // of Megatron Bridge
+    };
+    static constexpr std::array kFlags{
+        Flags{"fp8-delayed", "delayed", "hybrid", "bf16_with_fp8_delayed_scaling_mixed"},
+        Flags{"fp8-current", "tensorwise", "hybrid", "bf16_with_fp8_current_scaling_mixed"},
+        Flags{"fp8-blockwise", "blockwise", "e4m3", "bf16_with_fp8_subchannel_scaling_mixed"},
+        Flags{"mxfp8", "mxfp8", "e4m3", "bf16_with_mxfp8_mixed"},
+        Flags{"nvfp4", "", "e2m1", "bf16_with_nvfp4_mixed"}};
+    truth("--bf16", "");
+    const auto found = std::find_if(kFlags.begin(), kFlags.end(),
+                                    [&](const Flags& flags) { return of_.recipe.id == flags.id; });
+    if (found == kFlags.end()) return leave_out("precision " + of_.recipe.id);
+    const std::string_view recipe = found->recipe;
+    text(recipe.empty() ? "--fp4-format" : "--fp8-format", "", found->format);
+    if (!recipe.empty() && recipe != "delayed") text("--fp8-recipe", "", found->recipe);
+    text("", "mixed_precision", found->mixed);
   }
 
   void overlap() {

@@ -162,13 +162,17 @@ class Torchtitan {
 
   void precision() {
     const bool async = of_.tp > 1 && of_.overlaps(Overlap::tp);
-    if (of_.precision == Dtype::fp8) {
+    const bool block = of_.recipe.id == "mxfp8";
+    const bool known = block || of_.precision == Dtype::fp8;
+    if (is_narrow(of_.precision) && !known) leave_out("precision " + of_.recipe.id);
+    if (is_narrow(of_.precision) && known) {
+      const std::string converter = block ? "quantize.linear.mx" : "quantize.linear.float8";
       part("model");
-      out_.text += "converters = [\"quantize.linear.float8\"]\n";
-      part("quantize.linear.float8");
-      text("recipe_name", "rowwise");
+      out_.text += "converters = [\"" + converter + "\"]\n";
+      part(converter);
+      text("recipe_name", block ? "mxfp8_cublas" : "rowwise");
     }
-    if (of_.precision == Dtype::fp8 || async) {
+    if (is_narrow(of_.precision) || async) {
       part("compile");
       number("enable", true);
     }

@@ -3,6 +3,7 @@
 #include "sim/program/kernel.hpp"
 #include "sim/program/kernel_attention.hpp"
 #include "strategies/models/count/count.hpp"
+#include "strategies/stacks/cost_of.hpp"
 
 namespace lockstep::app {
 
@@ -29,21 +30,8 @@ int players(const Program& program, const Role& role) {
 
 /// fp32 products run as TF32 where there are no others.
 std::pair<std::optional<FlopRate>, std::string> peak_of(const Device& device, Dtype precision) {
-  const auto peak = [&device](Precision of, std::string name) {
-    return std::pair{device.peak(of), std::move(name)};
-  };
-  switch (precision) {
-    case Dtype::fp64:
-      return peak(Precision::kFp64, "fp64");
-    case Dtype::fp32:
-      return peak(Precision::kFp32, "fp32");
-    case Dtype::fp16:
-      return peak(Precision::kFp16, "fp16");
-    case Dtype::fp8:
-      return peak(Precision::kFp8, "fp8");
-    default:
-      return peak(Precision::kBf16, "bf16");
-  }
+  const Precision of = peak_precision(precision);
+  return {device.peak(of), std::string{kPrecisionNames.at(static_cast<std::size_t>(of))}};
 }
 
 void add_budget(const Scenario& scenario, Throughput& out) {
@@ -106,7 +94,7 @@ Throughput throughput_of(const Scenario& scenario, const Program& program, Durat
   out.model_flops_per_gpu = out.model_flops / out.step_s / parallel.ranks();
   const auto [peak, name] = peak_of(scenario.cluster.device, parallel.precision);
   out.precision = name;
-  if (parallel.precision == Dtype::fp8) {
+  if (is_narrow(parallel.precision)) {
     const auto wide = scenario.cluster.device.peak(Precision::kBf16);
     if (wide) out.bf16_peak_per_gpu = wide->per_second();
   }

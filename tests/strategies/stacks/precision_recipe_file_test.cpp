@@ -1,0 +1,111 @@
+#include "strategies/stacks/precision_recipe_file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/topologies/files/schema_agreement.hpp"
+
+using namespace lockstep;
+
+namespace {
+
+const std::filesystem::path kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
+const std::filesystem::path kPrecisions = kConfigs / "precisions";
+
+PrecisionRecipeFile recipe_from(std::string_view text) {
+  return read_precision_recipe(parse_json(text, (kPrecisions / "p.json").string()), "p");
+}
+
+PrecisionRecipe shipped(const std::string& id) {
+  return load_precision_recipe(kPrecisions / (id + ".json")).recipe;
+}
+
+}  // namespace
+
+TEST_CASE("every figure of a precision recipe names its source") {
+  for (const std::string& id : device_ids(kPrecisions)) {
+    CAPTURE(id);
+    const PrecisionRecipeFile file = load_precision_recipe(kPrecisions / (id + ".json"));
+    CHECK(file.recipe.id == id);
+    CHECK_FALSE(file.name.empty());
+    CHECK(file.sources.size() >= 2);
+    for (const FigureSource& figure : file.sources) CHECK(figure.source.size() >= 8);
+  }
+}
+
+// TransformerEngine, pytorch/module/linear.py: an input is cast forward, a gradient backward, a
+// weight where is_first_microbatch; DeepSeek-AI 2024 (arXiv 2412.19437), section 3.3.
+// pytorch/ao, float8_linear.py: both operands of all three GEMMs; bf16 is kept.
+TEST_CASE("a cast serves what the software has it serve, and is kept where it keeps it") {
+  for (const char* id : {"fp8-delayed", "fp8-current", "fp8-blockwise", "mxfp8", "nvfp4"}) {
+    CAPTURE(id);
+    const PrecisionRecipe engine = shipped(id);
+    CHECK((engine.inputs_once && engine.weights_once && engine.stores_operands));
+    CHECK_FALSE((engine.output_layer || engine.attention || engine.stores_dispatched));
+    CHECK(engine.reduces_maxima == (engine.id == "fp8-current"));
+  }
+  CHECK(shipped("fp8-deepseek").stores_dispatched);
+  for (const char* id : {"fp8-tensorwise", "fp8-rowwise"}) {
+    CAPTURE(id);
+    const PrecisionRecipe torch = shipped(id);
+    CHECK_FALSE((torch.inputs_once || torch.weights_once || torch.stores_operands));
+    CHECK(torch.output_layer);
+  }
+}
+
+// Bytes per number: 2 read and 1 written per copy, with 1 of scale per 32 (mxfp8), 4 per 128
+// (blockwise); 2 more read where a maximum is taken first.
+TEST_CASE("casts move what their scales need") {
+  CHECK(shipped("fp8-delayed").casts == CastFigures{1, 4});
+  CHECK(shipped("fp8-current").casts == CastFigures{2, 6});
+  CHECK(shipped("mxfp8").casts.traffic == doctest::Approx(2 + 2 * (1 + 1.0 / 32)).epsilon(1e-3));
+  CHECK(shipped("fp8-blockwise").casts.traffic ==
+        doctest::Approx(2 + 2 * (1 + 4.0 / 128)).epsilon(1e-3));
+  CHECK(shipped("nvfp4").casts.traffic ==
+        doctest::Approx(2 + 2 + 2 * (0.5 + 1.0 / 16)).epsilon(1e-3));
+}
+
+TEST_CASE("schema and reader accept all shipped recipes and refuse the same changes") {
+  const SchemaAgreement both{kConfigs / "schema/precision.schema.json",
+                             [](std::string_view text) { (void)recipe_from(text); }};
+  for (const std::string& id : device_ids(kPrecisions)) {
+    CAPTURE(id);
+    CHECK(both.verdict(text_of_file(kPrecisions / (id + ".json"))) == "both accept");
+  }
+  for (const Mutation& m : std::vector<Mutation>{
+           {"unknown key", "/scale", "1"},
+           {"missing name", "/name", ""},
+           {"missing products", "/products", ""},
+           {"unknown type", "/products/value", "\"int8\""},
+           {"missing source", "/products/source", ""},
+           {"missing casts", "/casts", ""},
+           {"missing kernels of a cast", "/casts/value/kernels", ""},
+           {"unknown extent of a cast", "/casts/value/inputs", "\"always\""},
+           {"extent of a cast as flag", "/casts/value/weights", "true"},
+           {"output layer without source", "/output_layer", R"({"value": true})"},
+           {"output layer as number", "/output_layer/value", "1"},
+           {"fewer than no layers", "/first_layers", R"({"value": -1, "source": "x"})"}}) {
+    CAPTURE(m.name);
+    CHECK(both.verdict(mutated(text_of_file(kPrecisions / "fp8-delayed.json"), m)) ==
+          "both refuse");
+  }
+}
+
+TEST_CASE("operands are kept as cast only if a cast serves both GEMMs") {
+  const auto refused = [](const std::string& members) {
+    try {
+      (void)recipe_from(R"({"extends": "fp8-tensorwise", "name": "n", )" + members + "}");
+    } catch (const ConfigError& error) {
+      return std::string{error.what()};
+    }
+    return std::string{};
+  };
+  CHECK(refused(R"("stores_operands": {"value": true, "source": "mine"})")
+            .find("stored operands are cast once") != std::string::npos);
+  CHECK(refused(R"("reduces_maxima": {"value": true, "source": "mine"})")
+            .find("only stored operands are gathered") != std::string::npos);
+}

@@ -1,0 +1,170 @@
+#include <doctest/doctest.h>
+
+#include "sim/trace/memory/memory.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
+
+// What a recipe for GEMMs in at most 8 bits changes in a step, against closed forms. Symbols: s
+// sequence, b microbatch, h hidden, t = tp. Which tensors a GPT layer keeps: Korthikanti et al.,
+// arXiv 2205.05198, section 4.1. What Transformer Engine casts and keeps: pytorch/module/linear.py.
+namespace lockstep::test {
+namespace {
+
+constexpr std::int64_t kS = 64;
+constexpr std::int64_t kB = 2;
+constexpr std::int64_t kH = 128;
+constexpr std::int64_t kSbh = kS * kB * kH;
+
+[[nodiscard]] TransformerConfig gpt() {
+  TransformerConfig out;
+  out.layers = 2;
+  out.hidden = kH;
+  out.heads = 8;
+  out.sequence = kS;
+  out.vocabulary = 128;
+  out.attention = AttentionKind::unfused;
+  return out;
+}
+
+[[nodiscard]] TransformerConfig mixture() {
+  TransformerConfig out = gpt();
+  out.experts = ExpertsConfig{};
+  out.experts->experts = 4;
+  out.experts->top_k = 2;
+  out.experts->ffn = 4 * kH;
+  return out;
+}
+
+[[nodiscard]] ParallelConfig layout(int tp, bool sequence_parallel, Dtype precision) {
+  ParallelConfig out;
+  out.tp = tp;
+  out.sequence_parallel = sequence_parallel;
+  out.micro_batch = kB;
+  out.global_batch = kB;
+  out.precision = precision;
+  out.recipe.products = precision;
+  out.recipe.inputs_once = out.recipe.weights_once = true;
+  out.recipe.stores_operands = true;
+  return out;
+}
+
+[[nodiscard]] std::int64_t kept(const TrainingStepUnderTest& step) {
+  LiveQuery query;
+  query.forward = {step.routine("layer.forward")};
+  query.backward = {step.routine("layer.backward")};
+  query.position = 1;
+  return total_bytes(live_between(step.role(), query)).count();
+}
+
+[[nodiscard]] std::int64_t gathered(const TrainingStepUnderTest& step, const char* routine) {
+  return step.traffic("tp", Collective::all_gather, routine).bytes;
+}
+
+TEST_CASE("inputs of linear layers are kept in 8 bits: 7 sbh less of 34") {
+  // The inputs of the projections (2 sbh), of that of attention's result (2), of the MLP (2) and
+  // of its second GEMM (8) lose half; nothing but GEMMs reads them backward.
+  for (const int t : {1, 2, 4}) {
+    CAPTURE(t);
+    for (const bool sequence_parallel : {false, true}) {
+      if (sequence_parallel && t == 1) continue;
+      CAPTURE(sequence_parallel);
+      const auto of = [&](Dtype precision) {
+        return kept({transformer(gpt()), layout(t, sequence_parallel, precision)});
+      };
+      const std::int64_t whole = 2 * kSbh / (sequence_parallel ? t : 1);
+      CHECK(of(Dtype::bf16) - of(Dtype::fp8) == whole + 5 * kSbh / t);
+    }
+  }
+}
+
+TEST_CASE("scales of blocks are kept along") {
+  const auto of = [&](Dtype precision) {
+    return kept({transformer(gpt()), layout(1, false, precision)});
+  };
+  // A byte per 32 numbers; half a byte per number and one per 16.
+  CHECK(of(Dtype::fp8_block) - of(Dtype::fp8) == 7 * kSbh / 32);
+  CHECK(of(Dtype::fp8) - of(Dtype::nvfp4) == 7 * kSbh - 7 * kSbh * 9 / 16);
+}
+
+TEST_CASE("tensor parallelism gathers operands in 8 bits, forward and backward") {
+  const auto of = [&](Dtype precision) {
+    return TrainingStepUnderTest{transformer(gpt()), layout(2, true, precision)};
+  };
+  const TrainingStepUnderTest wide = of(Dtype::bf16);
+  const TrainingStepUnderTest narrow = of(Dtype::fp8);
+  // Forward the inputs of both column-parallel layers; backward those again and the gradients of
+  // the results of both row-parallel ones.
+  CHECK(gathered(wide, "layer.forward") == 2 * 2 * 2 * kSbh);
+  CHECK(gathered(narrow, "layer.forward") == gathered(wide, "layer.forward") / 2);
+  CHECK(gathered(wide, "layer.backward") == 2 * 4 * 2 * kSbh);
+  CHECK(gathered(narrow, "layer.backward") == gathered(wide, "layer.backward") / 2);
+  for (const char* routine : {"layer.forward", "layer.backward"})
+    CHECK(narrow.traffic("tp", Collective::reduce_scatter, routine) ==
+          wide.traffic("tp", Collective::reduce_scatter, routine));
+}
+
+TEST_CASE("current scaling reduces the maximum of every operand that is gathered") {
+  ParallelConfig with = layout(2, true, Dtype::fp8);
+  with.recipe.reduces_maxima = true;
+  const TrainingStepUnderTest step{transformer(gpt()), with};
+  const auto maxima = [&](const char* routine) {
+    return step.traffic("tp", Collective::all_reduce, routine);
+  };
+  // Two layers. Inputs of both column-parallel GEMMs, gradients of both row-parallel results.
+  CHECK(maxima("layer.forward") == Traffic{2 * 2, 2 * 2 * 4});
+  CHECK(maxima("layer.backward") == Traffic{2 * 2, 2 * 2 * 4});
+  with.sequence_parallel = false;
+  const TrainingStepUnderTest whole{transformer(gpt()), with};
+  for (const Message& message : whole.messages())
+    CHECK(message.operation->name.find("reduce_maximum") == std::string::npos);
+}
+
+TEST_CASE("tokens are cast before they travel to experts only if the recipe says so") {
+  const auto bytes = [](bool dispatched) {
+    ParallelConfig with = layout(1, false, Dtype::fp8);
+    with.dp = with.ep = 2;
+    with.global_batch = 2 * kB;
+    with.recipe.stores_dispatched = dispatched;
+    const TrainingStepUnderTest step{transformer(mixture()), with};
+    return std::pair{step.traffic("ep", Collective::all_to_all, "expert_layer.forward").bytes,
+                     step.traffic("ep", Collective::all_to_all, "expert_layer.backward").bytes};
+  };
+  const auto [forward, backward] = bytes(false);
+  const auto [narrow_forward, narrow_backward] = bytes(true);
+  // Two exchanges each: what is dispatched loses half, what is combined nothing.
+  CHECK(narrow_forward == forward * 3 / 4);
+  CHECK(narrow_backward == backward * 3 / 4);
+}
+
+TEST_CASE("the first and last layers of a recipe run in 16 bits") {
+  TransformerConfig shape = gpt();
+  shape.layers = 4;
+  ParallelConfig with = layout(1, false, Dtype::fp8);
+  with.recipe.first_layers = 1;
+  with.recipe.last_layers = 2;
+  const TrainingStepUnderTest step{transformer(shape), with};
+  std::vector<bool> narrow(6);
+  for (const RoleOperation& operation : step.role().operations)
+    if (operation.operation->kind == OperationKind::matmul &&
+        operation.operation->math == Dtype::fp8)
+      narrow.at(static_cast<std::size_t>(operation.call.position)) = true;
+  CHECK(narrow == std::vector<bool>{false, false, true, false, false, false});
+}
+
+TEST_CASE("weight gradients in 16 bits read what was cast") {
+  ParallelConfig with = layout(1, false, Dtype::fp8);
+  with.recipe.weight_gradients = false;
+  const TrainingStepUnderTest step{transformer(gpt()), with};
+  int seen = 0;
+  for (const RoleOperation& operation : step.role().operations) {
+    const Operation& of = *operation.operation;
+    if (of.kind != OperationKind::matmul || !of.name.ends_with("weight_gradient")) continue;
+    CHECK(of.math == Dtype::bf16);
+    for (const Ref& read : of.reads)
+      CHECK(step.program().tensors[read.tensor].dtype == Dtype::bf16);
+    ++seen;
+  }
+  CHECK(seen == 2 * 6 + 1);
+}
+
+}  // namespace
+}  // namespace lockstep::test
