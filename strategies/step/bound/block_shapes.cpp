@@ -1,5 +1,6 @@
 #include "strategies/step/bound/block_shapes.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -117,34 +118,78 @@ using TensorPlace = std::pair<TensorId, int>;
   return bytes;
 }
 
-constexpr std::int64_t kFewLayers = 4;
-
-[[nodiscard]] bool has_equal_layers(const TransformerConfig& shape) {
-  for (std::int64_t i = 1; i < shape.layers; ++i)
-    if (has_experts(shape, i) != has_experts(shape, 0) ||
-        is_windowed(shape, i) != is_windowed(shape, 0))
-      return false;
-  return true;
-}
-
-/// A model of few layers with the same blocks, where all its layers are equal.
-[[nodiscard]] ModelConfig few_layers(const ModelConfig& model) {
-  ModelConfig out = model;
-  const TransformerConfig* shape = model.transformer();
-  if (shape == nullptr || shape->layers <= kFewLayers || !has_equal_layers(*shape)) return out;
-  TransformerConfig few = *shape;
-  few.layers = kFewLayers;
-  out.shape = few;
+/// What distinguishes the layers of a transformer.
+[[nodiscard]] std::vector<int> kinds_of_layers(const TransformerConfig& shape,
+                                               const PrecisionRecipe& recipe) {
+  std::vector<int> out;
+  for (std::int64_t i = 0; i < shape.layers; ++i) {
+    const bool edge = i < recipe.first_layers || i >= shape.layers - recipe.last_layers;
+    out.push_back((has_experts(shape, i) ? 1 : 0) + (is_windowed(shape, i) ? 2 : 0) +
+                  (edge ? 4 : 0));
+  }
   return out;
 }
 
-/// The chain of few_layers() at full length: recomputation makes two kinds of the layers at most,
-/// which take turns.
-[[nodiscard]] std::vector<int> full_chain(const std::vector<int>& few, std::int64_t layers) {
-  if (static_cast<std::int64_t>(few.size()) == layers + 2) return few;
-  std::vector<int> out{few.front()};
-  for (std::int64_t i = 0; i < layers; ++i) out.push_back(few[static_cast<std::size_t>(1 + i % 2)]);
-  out.push_back(few.back());
+/// Layers that repeat: after the first `before`, every `period` ones, an even number since
+/// recomputation may take every second one.
+struct Repetition {
+  std::size_t before = 0;
+  std::size_t period = 0;
+
+  [[nodiscard]] std::size_t layers() const { return before + period; }
+  /// The layer of the first layers() that is like layer i.
+  [[nodiscard]] std::size_t like(std::size_t i) const {
+    return i < before ? i : before + (i - before) % period;
+  }
+};
+
+[[nodiscard]] std::optional<Repetition> repetition_of(const std::vector<int>& kinds) {
+  constexpr std::size_t kMostBefore = 8;
+  for (const std::size_t period : {4U, 6U, 8U, 10U, 12U}) {
+    for (std::size_t before = 0; before <= kMostBefore; ++before) {
+      const Repetition out{before, period};
+      if (out.layers() >= kinds.size()) break;
+      bool repeats = true;
+      for (std::size_t i = before; i < kinds.size() && repeats; ++i)
+        repeats = kinds[i] == kinds[out.like(i)];
+      if (repeats) return out;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A model with the same blocks in as few layers as repeat, and how they do.
+struct FewLayers {
+  ModelConfig model;
+  std::optional<Repetition> repetition{};
+
+  /// Its chain at full length.
+  [[nodiscard]] std::vector<int> full_chain(const std::vector<int>& few,
+                                            std::int64_t layers) const {
+    if (!repetition) return few;
+    std::vector<int> out{few.front()};
+    for (std::int64_t i = 0; i < layers; ++i)
+      out.push_back(few[1 + repetition->like(static_cast<std::size_t>(i))]);
+    out.push_back(few.back());
+    return out;
+  }
+};
+
+[[nodiscard]] FewLayers few_layers(const ModelConfig& model, const PrecisionRecipe& recipe) {
+  FewLayers out{model};
+  const TransformerConfig* shape = model.transformer();
+  if (shape == nullptr) return out;
+  const std::vector<int> kinds = kinds_of_layers(*shape, recipe);
+  const auto repetition = repetition_of(kinds);
+  if (!repetition) return out;
+  TransformerConfig few = *shape;
+  few.layers = static_cast<std::int64_t>(repetition->layers());
+  const std::vector<int> same = kinds_of_layers(few, recipe);
+  // Layers of multi-token prediction are like the last one.
+  const bool other_end = few.mtp && same.back() != kinds.back();
+  if (other_end || !std::equal(same.begin(), same.end(), kinds.begin())) return out;
+  out.model.shape = few;
+  out.repetition = repetition;
   return out;
 }
 
@@ -244,11 +289,12 @@ void PositionCosts::add(const PositionCosts& other, std::int64_t times) {
 
 BlockShapes block_shapes(const ModelConfig& model, const ParallelConfig& parallel,
                          int gpus_per_node, const CostModel& cost) {
-  const ModelConfig few = few_layers(model);
-  const ProgramOfBlocks of = build_blocks(few, smallest_alike(parallel, few), gpus_per_node);
+  const FewLayers few = few_layers(model, parallel.recipe);
+  const ProgramOfBlocks of =
+      build_blocks(few.model, smallest_alike(parallel, few.model), gpus_per_node);
   const Shaper shaper{of.program, cost};
   BlockShapes out;
-  out.chain = model.transformer() == nullptr ? of.chain : full_chain(of.chain, layers_of(model));
+  out.chain = few.full_chain(of.chain, layers_of(model));
   for (const BlockOfProgram& block : of.blocks) out.kinds.push_back(shaper.shape(block));
   const std::vector<std::int64_t> updates = update_times(of, cost);
   std::vector<bool> seen(of.blocks.size());
