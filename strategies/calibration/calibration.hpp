@@ -23,6 +23,7 @@ struct StackFit {
   std::optional<Duration> host_time{};  // per kernel
   /// Factor on computation while communicating, at least 1; none: the device's.
   std::optional<double> slowdown_while_communicating{};
+  Provenance provenance = Provenance::fitted;
 };
 
 struct Calibration {

@@ -6,6 +6,7 @@
 #include "sim/config/reader.hpp"
 #include "strategies/calibration/calibration.hpp"
 #include "strategies/calibration/machine_file.hpp"
+#include "topologies/devices/provenance_key.hpp"
 
 namespace lockstep {
 
@@ -28,6 +29,13 @@ Collective read_collective(ObjectReader& in) {
   return parse_collective(in.one_of("collective", "collective", names)).value();
 }
 
+/// Calibrations are fits unless they say otherwise.
+Provenance read_provenance(ObjectReader& in) {
+  return optional_provenance(in,
+                             {kProvenanceKey.name, "How the values are known (default: fitted)"})
+      .value_or(Provenance::fitted);
+}
+
 NcclCost read_cost(ObjectReader& in) {
   NcclCost out;
   out.key.version = in.string({"nccl", "NCCL version of the tuning: a file of configs/nccl"});
@@ -43,6 +51,7 @@ NcclCost read_cost(ObjectReader& in) {
   out.wire = in.optional_rate("wire");
   out.own = in.optional_rate("own");
   out.source = in.string("source");
+  out.provenance = read_provenance(in);
   return out;
 }
 
@@ -69,7 +78,9 @@ void read_kernels(const JsonDocument& document, const std::string& device, const
   JsonDocument inner = document;
   inner.root = *value.value();
   try {
-    out.kernels[device] = read_kernel_figures(inner, device, folder);
+    KernelFigures& figures = out.kernels[device] = read_kernel_figures(inner, device, folder);
+    for (FigureSource& each : figures.sources)
+      if (!each.provenance) each.provenance = Provenance::fitted;
   } catch (const ConfigError& error) {
     for (const Problem& problem : error.problems())
       value.note(problem.pointer + ": " + problem.message);
@@ -83,6 +94,7 @@ StackFit read_stack(ObjectReader& in) {
       {"slowdown_while_communicating", "Slowdown of computation during communication"}, 1,
       kMostSlowdown);
   (void)in.string("source");
+  out.provenance = read_provenance(in);
   return out;
 }
 

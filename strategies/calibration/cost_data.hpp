@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
 #include "sim/schedule/contract.hpp"
 #include "strategies/calibration/nccl_names.hpp"
@@ -43,6 +44,7 @@ struct NcclCost {
   std::optional<Rate>
       own{};  // additional time per byte of a rank's own part (copies, reductions); none: no time
   std::string source{};
+  Provenance provenance = Provenance::fitted;
 };
 
 }  // namespace lockstep

@@ -9,6 +9,7 @@
 #include "sim/config/reader.hpp"
 #include "strategies/calibration/calibration.hpp"
 #include "topologies/devices/device.hpp"
+#include "topologies/devices/provenance_key.hpp"
 
 namespace lockstep {
 namespace {
@@ -138,6 +139,7 @@ class TuningReader {
   void block(ObjectReader& in, const Key& key, Read read) {
     part(in, key, [&](ObjectReader& one) {
       (void)one.string("source");
+      (void)optional_provenance(one, kProvenanceKey);
       read(one);
     });
   }

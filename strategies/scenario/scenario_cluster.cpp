@@ -93,10 +93,36 @@ ConfigError placed_at_size(const ConfigError& error, const ValueReader& at,
                              error.problems().front().message}};
 }
 
+/// Tags the links of a cluster's file whose bandwidth or latency `overrides` changes: they are
+/// assumed unless it specifies their provenance. `file` is the same part of the file.
+void tag_overridden_links(JsonValue& overrides, const JsonValue* file) {
+  auto* members = std::get_if<JsonObject>(&overrides.data);
+  if (members == nullptr) return;
+  const auto* of_file = file == nullptr ? nullptr : file->get_if<JsonObject>();
+  const auto in_file = [&](std::string_view key) {
+    return of_file == nullptr ? nullptr : find_member(*of_file, key);
+  };
+  for (JsonMember& member : *members) tag_overridden_links(member.value, in_file(member.key));
+  const auto given = [&](std::string_view key) { return find_member(*members, key) != nullptr; };
+  const JsonValue* tag = in_file("provenance");
+  if (const JsonValue* own = in_file("latency_provenance")) tag = own;
+  const bool wide = given("bandwidth") || given("efficiency");
+  const bool late = given("latency");
+  if (!in_file("bandwidth") || (!wide && !late)) return;
+  if (late && !given("latency_provenance"))
+    set_member(*members, "latency_provenance", json_of("assumed"));
+  if (!wide || given("provenance")) return;
+  set_member(*members, "provenance", json_of("assumed"));
+  if (tag != nullptr && !given("latency_provenance"))
+    set_member(*members, "latency_provenance", *tag);
+}
+
 /// The cluster's file with what the scenario overrides.
 ClusterFile load_named(const ValueReader& at, const NamedCluster& named, const ClusterSize& size) {
   JsonDocument document = read_json(*named.path);
-  for (const JsonMember& member : named.overrides)
+  JsonValue overrides{{}, named.overrides};
+  tag_overridden_links(overrides, &document.root);
+  for (const JsonMember& member : *overrides.get_if<JsonObject>())
     merge(document.root, json_object({{member.key, member.value}}));
   try {
     return read_cluster(document, size);

@@ -255,7 +255,13 @@ std::optional<JsonValue> fabric_json(const NodeFigures& figures, const Reference
   if (link == nullptr) return reference.fabric;
   const double share =
       static_cast<double>(figures.nics_per_node) / static_cast<double>(nics_of(figures));
-  set_member(fabric, "link", with(*link, "bandwidth", rate_json(figures.nic_gbps * share * 125e6)));
+  JsonValue given = with(*link, "bandwidth", rate_json(figures.nic_gbps * share * 125e6));
+  auto& members = *std::get_if<JsonObject>(&given.data);
+  const JsonValue* tag = find_member(*link, "provenance");
+  if (tag != nullptr && find_member(*link, "latency_provenance") == nullptr)
+    set_member(members, "latency_provenance", *tag);
+  set_member(members, "provenance", json_of("assumed"));
+  set_member(fabric, "link", std::move(given));
   return JsonValue{{}, std::move(fabric)};
 }
 

@@ -156,6 +156,21 @@ JsonValue device_schema() {
                    [](ObjectReader& in) { return DeviceReader{}.read(in, {}); });
 }
 
+const FigureSource* find_source(const std::vector<FigureSource>& sources,
+                                std::string_view pointer) {
+  const auto found = std::find_if(sources.rbegin(), sources.rend(), [&](const FigureSource& each) {
+    return each.pointer == pointer;
+  });
+  return found == sources.rend() ? nullptr : &*found;
+}
+
+std::array<std::int64_t, kProvenances> count_provenance(const std::vector<FigureSource>& sources) {
+  std::array<std::int64_t, kProvenances> out{};
+  for (const FigureSource& each : sources)
+    ++out[static_cast<std::size_t>(each.provenance.value_or(Provenance::assumed))];
+  return out;
+}
+
 Device load_device(const std::filesystem::path& path) {
   return read_device(read_json(path), path.stem().string());
 }

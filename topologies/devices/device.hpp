@@ -9,13 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
 #include "sim/config/json.hpp"
 #include "sim/network/network.hpp"
 
 /// Devices: GPUs by their datasheets, and plain hosts (configs/devices/*.json, schema
-/// configs/schema/device.schema.json). Every parameter is {"value": ..., "source": ...}; a missing
-/// source is an error.
+/// configs/schema/device.schema.json). Every parameter is {"value": ..., "source": ...,
+/// "provenance": ...}; a missing source is an error, a missing provenance counts as assumed.
 namespace lockstep {
 
 enum class Precision { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8, kFp4, kInt8 };
@@ -53,7 +54,16 @@ struct PeerLinks {
 struct FigureSource {
   std::string pointer;  // "/memory/bandwidth"
   std::string source;
+  std::optional<Provenance> provenance{};  // none: not specified, which counts as assumed
 };
+
+/// Of the parameter at a pointer, the last one read; nullptr: no file has it.
+[[nodiscard]] const FigureSource* find_source(const std::vector<FigureSource>& sources,
+                                              std::string_view pointer);
+
+/// Number of parameters by Provenance.
+[[nodiscard]] std::array<std::int64_t, kProvenances> count_provenance(
+    const std::vector<FigureSource>& sources);
 
 struct Device {
   std::string id;    // the file's name without .json

@@ -6,11 +6,12 @@
 
 #include "sim/config/reader.hpp"
 #include "topologies/devices/device.hpp"
+#include "topologies/devices/provenance_key.hpp"
 
 namespace lockstep {
 
-/// Reads parameters {"value": ..., "source": ...} and records their sources; or plain values, as in
-/// files that were measured as a whole.
+/// Reads parameters {"value": ..., "source": ..., "provenance": ...} and records their sources; or
+/// plain values, as in files that were measured as a whole.
 class FigureReader {
  public:
   FigureReader() = default;  // of plain values
@@ -45,7 +46,9 @@ class FigureReader {
     if (sources_ == nullptr) return value_of(at);
     return at.object([&](ObjectReader& one) {
       if (one.describes()) (void)one.required("value");  // stands first
-      sources_->push_back({one.self().pointer(), one.string("source")});
+      std::string source = one.string("source");
+      sources_->push_back(
+          {one.self().pointer(), std::move(source), optional_provenance(one, kProvenanceKey)});
       return value_of(one.required("value"));
     });
   }

@@ -1,5 +1,6 @@
 #include "topologies/devices/device_kernels.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -30,6 +31,7 @@ class KernelReader {
 
   void read(ObjectReader& in) {
     figures_.name = in.string("name");
+    if (extends_) read_inherited(in);
     read_parameters(in, reader_, figures_, extends_);
     part(in,
          {"products",
@@ -43,6 +45,17 @@ class KernelReader {
   }
 
  private:
+  /// Values for another generation of devices are less sure than for their own.
+  void read_inherited(ObjectReader& in) {
+    const auto least = optional_provenance(
+        in, {"inherited",
+             "Provenance, at best, of the values of the extended file, for example assumed for "
+             "another generation of devices (default: as there)"});
+    if (!least) return;
+    for (FigureSource& each : figures_.sources)
+      each.provenance = std::max(each.provenance.value_or(Provenance::assumed), *least);
+  }
+
   /// A part of the file: required in a file of its own.
   template <class Read>
   void part(ObjectReader& in, const Key& key, Read read) {

@@ -110,8 +110,14 @@ void change_state(LinkState& state, const LinkChange& change, Duration built) {
   if (change.bandwidth_factor)
     state.figures.bandwidth = scaled(state.figures.carried(), *change.bandwidth_factor);
   if (change.bandwidth) state.figures.bandwidth = *change.bandwidth;
-  if (change.bandwidth_factor || change.bandwidth) state.figures.efficiency = 1;
-  if (change.latency) state.figures.latency = *change.latency;
+  if (change.bandwidth_factor || change.bandwidth) {
+    state.figures.efficiency = 1;
+    state.figures.provenance = Provenance::assumed;
+  }
+  if (change.latency) {
+    state.figures.latency = *change.latency;
+    state.figures.latency_provenance = Provenance::assumed;
+  }
   state.delayed = state.figures.latency != built;
 }
 

@@ -8,6 +8,7 @@
 
 #include "sim/config/json_schema.hpp"
 #include "topologies/builders/build_cluster.hpp"
+#include "topologies/devices/provenance_key.hpp"
 #include "topologies/graph/least_bandwidth.hpp"
 
 namespace lockstep {
@@ -95,6 +96,11 @@ LinkFigures read_link(ObjectReader& in) {
   if (figures.bandwidth < kLeastLinkBandwidth)
     in.note("bandwidth", "expected at least 1 B/s, got " + to_string(figures.bandwidth));
   (void)in.optional_string("source");
+  figures.provenance = optional_provenance(in, kProvenanceKey).value_or(Provenance::assumed);
+  figures.latency_provenance =
+      optional_provenance(
+          in, {"latency_provenance", "The same of the latency (default: that of the bandwidth)"})
+          .value_or(figures.provenance);
   return figures;
 }
 

@@ -13,7 +13,8 @@ namespace lockstep {
 
 struct NodeBlueprint;
 
-/// Parameters of a cable: bandwidth, latency, efficiency (default 1), and an informal source.
+/// Parameters of a cable: bandwidth, latency, efficiency (default 1), an informal source and its
+/// provenance.
 [[nodiscard]] LinkFigures read_link(ObjectReader& in);
 
 /// `{"builder": name, parameter: value, ...}` with that builder's parameters. `noun` names what is

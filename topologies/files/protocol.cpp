@@ -7,6 +7,7 @@
 #include "sim/base/check.hpp"
 #include "sim/config/reader.hpp"
 #include "topologies/devices/device.hpp"
+#include "topologies/devices/provenance_key.hpp"
 #include "topologies/graph/cluster_data.hpp"
 
 namespace lockstep {
@@ -18,6 +19,7 @@ void read_payload(ObjectReader& in, Protocol& protocol) {
   protocol.payload_unit = in.positive_bytes("bytes");
   protocol.wire_unit = in.positive_bytes("of");
   (void)in.string("source");
+  (void)optional_provenance(in, kProvenanceKey);
   if (protocol.payload_unit > protocol.wire_unit) {
     in.note("bytes", "there cannot be more data than bytes on the wire");
   }
@@ -28,12 +30,14 @@ void read_added_latency(ObjectReader& in, Protocol& protocol) {
     protocol.added_latency[kind] = in.duration(kLinkKindNames[kind]);
   }
   (void)in.string("source");
+  (void)optional_provenance(in, kProvenanceKey);
 }
 
 void read_buffer(ObjectReader& in, Protocol& protocol) {
   const Bytes size = in.positive_bytes("size");
   protocol.slots = in.integer("slots", 1, kMostSlots);
   (void)in.string("source");
+  (void)optional_provenance(in, kProvenanceKey);
   if (size.count() % protocol.slots != 0) {
     in.note("size", "expected a multiple of the number of slots");
     return;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
 #include "sim/network/network.hpp"
 
@@ -52,9 +53,11 @@ inline constexpr std::array<std::string_view, 4> kLinkKindNames{"nvlink", "pcie"
 
 /// Parameters of one direction of a cable.
 struct LinkFigures {
-  Rate bandwidth = Rate::bytes_per_second(1);  // nominal
-  Duration latency;                            // paid once by every transfer that crosses it
-  double efficiency = 1.0;                     // in (0, 1]: the usable part of the bandwidth
+  Rate bandwidth = Rate::bytes_per_second(1);   // nominal
+  Duration latency;                             // paid once by every transfer that crosses it
+  double efficiency = 1.0;                      // in (0, 1]: the usable part of the bandwidth
+  Provenance provenance = Provenance::assumed;  // of the usable bandwidth
+  Provenance latency_provenance = Provenance::assumed;
 
   [[nodiscard]] Rate carried() const { return bandwidth.scaled(efficiency); }
   /// `count` parallel cables as one.

@@ -15,7 +15,8 @@ bool joins_gpus(const Vertex& vertex) {
 /// Bandwidths are given by what is carried, so the efficiency is then in them.
 LinkFigures scaled(const LinkFigures& figures, const GpuLinkFactors& factors) {
   return {scaled_rate(figures.carried(), factors.bandwidth),
-          scaled_latency(figures.latency, factors.latency), 1};
+          scaled_latency(figures.latency, factors.latency), 1, Provenance::measured,
+          Provenance::measured};
 }
 
 }  // namespace

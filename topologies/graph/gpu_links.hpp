@@ -11,8 +11,8 @@ struct GpuLinkFactors {
 };
 
 /// Applies the factors to every NVLink between GPUs or between GPU and NVSwitch, in all nodes, as
-/// changes of the overlay, so routes are unchanged. Failed links and those of hosts, NICs and
-/// fabrics are unaffected.
+/// changes of the overlay, so routes are unchanged. The factors are taken as measured. Failed links
+/// and those of hosts, NICs and fabrics are unaffected.
 [[nodiscard]] Cluster with_gpu_links(const Cluster& cluster, const GpuLinkFactors& factors);
 
 }  // namespace lockstep

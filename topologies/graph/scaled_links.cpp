@@ -20,7 +20,9 @@ class Scaling {
   [[nodiscard]] LinkFigures of(LinkKind kind, const LinkFigures& figures) const {
     const LinkFactors& factors = factors_.at(static_cast<std::size_t>(kind));
     return {scaled_rate(figures.bandwidth, factors.bandwidth),
-            scaled_latency(figures.latency, factors.latency), figures.efficiency};
+            scaled_latency(figures.latency, factors.latency), figures.efficiency,
+            factors.bandwidth == 1 ? figures.provenance : Provenance::assumed,
+            factors.latency == 1 ? figures.latency_provenance : Provenance::assumed};
   }
 
   /// With links in the order of their ids, so that they keep them.

@@ -248,6 +248,7 @@ ImportedCluster import_topology(std::string_view text, const std::string& file,
     const NicSpeed& speed = *machine.vertices[nics.front()].speed;
     head.fabric = options.fabric.empty() ? fitting_fabric(machine) : options.fabric;
     head.link = network_link(speed.rate, speed.source);
+    if (speed.assumed) head.link->figures.provenance = Provenance::assumed;
     out.outline += fmt::format("; fabric {} of {}", head.fabric, network_rate_text(speed.rate));
   }
   out.json = cluster_json(head, machine, rails);

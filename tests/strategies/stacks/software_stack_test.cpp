@@ -35,6 +35,7 @@ TEST_CASE("every figure of a software stack names its source") {
     for (const FigureSource& figure : stack.sources) {
       CAPTURE(figure.pointer);
       CHECK(figure.source.size() >= 8);
+      CHECK(figure.provenance.has_value());
     }
   }
 }

@@ -64,12 +64,24 @@ TEST_CASE("every GPU names kernels that there are") {
   }
 }
 
+TEST_CASE("inherited values of another generation are less sure than its own") {
+  const auto tiles = [](const char* id) {
+    return find_source(shipped(id).sources, "/products/bf16/tiles")->provenance;
+  };
+  CHECK(tiles("hopper") == Provenance::fitted);
+  CHECK(tiles("blackwell") == Provenance::assumed);   // "inherited": "assumed"
+  CHECK(tiles("ampere-pcie") == Provenance::fitted);  // its own
+}
+
 TEST_CASE("shipped kernels have sources, and shares that no device could exceed") {
   for (const std::string& id : kernel_figure_ids(kKernels)) {
     CAPTURE(id);
     const KernelFigures figures = shipped(id);
     CHECK(figures.sources.size() >= 10);
-    for (const FigureSource& figure : figures.sources) CHECK(figure.source.size() > 10);
+    for (const FigureSource& figure : figures.sources) {
+      CHECK(figure.source.size() > 10);
+      CHECK(figure.provenance.has_value());
+    }
     CHECK((figures.gemms[at(Dtype::bf16)] || figures.gemms[at(Dtype::fp16)]));
     for (const auto& gemms : figures.gemms) {
       if (!gemms) continue;

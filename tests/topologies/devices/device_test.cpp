@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -126,8 +129,25 @@ TEST_CASE("every figure of a device names its source") {
     CAPTURE(id);
     const Device device = shipped(id);
     CHECK(device.sources.size() >= (device.kind == DeviceKind::kGpu ? 8 : 1));
-    for (const FigureSource& figure : device.sources) CHECK(figure.source.size() > 10);
+    for (const FigureSource& figure : device.sources) {
+      CHECK(figure.source.size() > 10);
+      CHECK(figure.provenance.has_value());
+    }
   }
+}
+
+TEST_CASE("a parameter without provenance counts as assumed, others as they say") {
+  const Device device = device_from(R"({"name": "x", "kind": "host",
+    "memory": {"size": {"value": "1 GiB", "source": "a datasheet", "provenance": "datasheet"},
+               "bandwidth": {"value": "1 GB/s", "source": "a guess"}}})");
+  CHECK(find_source(device.sources, "/memory/size")->provenance == Provenance::datasheet);
+  CHECK(find_source(device.sources, "/memory/bandwidth")->provenance == std::nullopt);
+  CHECK(find_source(device.sources, "/reduce_rate") == nullptr);
+  // By Provenance: the datasheet is the fourth, assumed the last.
+  CHECK(count_provenance(device.sources) == std::array<std::int64_t, 6>{0, 0, 0, 1, 0, 1});
+  CHECK(error_of(R"({"name": "x", "kind": "host", "reduce_rate":
+    {"value": "1 GB/s", "source": "a guess", "provenance": "guessed"}})")
+            .find("/reduce_rate/provenance: no provenance named \"guessed\"") != std::string::npos);
 }
 
 TEST_CASE("device files are refused with their place") {

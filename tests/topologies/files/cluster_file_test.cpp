@@ -11,6 +11,7 @@
 #include "tests/topologies/files/schema_agreement.hpp"
 #include "tests/topologies/graph/cluster_helpers.hpp"
 #include "topologies/analysis/analysis.hpp"
+#include "topologies/analysis/slowest_links.hpp"
 #include "topologies/builders/build_cluster.hpp"
 #include "topologies/devices/device.hpp"
 
@@ -119,7 +120,7 @@ void check_sources(const JsonValue& value) {
   const auto* object = value.get_if<JsonObject>();
   if (object == nullptr) return;
   if (find_member(*object, "bandwidth") != nullptr)
-    CHECK(find_member(*object, "source") != nullptr);
+    for (const char* key : {"source", "provenance"}) CHECK(find_member(*object, key) != nullptr);
   for (const auto& member : *object) check_sources(member.value);
 }
 
@@ -128,6 +129,21 @@ TEST_CASE("every figure of a shipped cluster has a source") {
     CAPTURE(row.name);
     check_sources(read_json(kConfigs / "clusters" / (std::string{row.name} + ".json")).root);
   }
+}
+
+TEST_CASE("the latency of a link is as sure as its bandwidth unless its file says otherwise") {
+  const auto host_link = [](const char* name) {
+    const auto links = slowest_links(shipped(name, {{}, 2, 0}).cluster);
+    return links[static_cast<std::size_t>(LinkKind::network)].value();
+  };
+  CHECK(host_link("star").provenance == Provenance::assumed);  // an ideal cable
+  CHECK(host_link("star").latency_provenance == Provenance::assumed);
+  const auto dgx = slowest_links(shipped("dgx-h100").cluster);
+  const LinkFigures sockets = dgx[static_cast<std::size_t>(LinkKind::cpu)].value();
+  CHECK(sockets.provenance == Provenance::datasheet);
+  CHECK(sockets.latency_provenance == Provenance::assumed);
+  const LinkFigures nvlink = dgx[static_cast<std::size_t>(LinkKind::nvlink)].value();
+  CHECK(nvlink.latency_provenance == Provenance::datasheet);
 }
 
 TEST_CASE("star.json is the textbook's: 400 Gb/s each way, 2 us end to end, any size") {
@@ -157,7 +173,7 @@ TEST_CASE("a size that a cluster cannot have is one error that says what it can 
         "topology.shape=[2,5] gives 10 (in a scenario cluster.topology.shape)\n"
         "1 error; nothing was run");
   CHECK(size_error("hypercube", ranks(12)) ==
-        "c.json:14:12: error: /ranks: a hypercube has a power of two of ranks, such as 8 or 16, "
+        "c.json:15:12: error: /ranks: a hypercube has a power of two of ranks, such as 8 or 16, "
         "got 12\n1 error; nothing was run");
   CHECK(size_error("dgx-h100", ranks(20))
             .find("expected 1 to 8, or a multiple such as 16 or 24, "

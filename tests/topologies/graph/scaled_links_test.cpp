@@ -34,6 +34,8 @@ TEST_CASE("every link of a kind gets its factors, all else is as it was") {
         CHECK(after.to == before.to);
         CHECK(after.figures.bandwidth == before.figures.bandwidth.scaled(scaled ? 0.5 : 1));
         CHECK(after.figures.efficiency == before.figures.efficiency);
+        CHECK(after.figures.provenance ==
+              (scaled ? Provenance::assumed : before.figures.provenance));
         CHECK(after.figures.latency.ps() == before.figures.latency.ps() * (scaled ? 3 : 1));
         links += scaled ? 1 : 0;
       }

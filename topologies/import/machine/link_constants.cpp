@@ -65,16 +65,25 @@ struct PcieRow {
 constexpr std::array<PcieRow, 6> kPcie{
     {{2.5, 15}, {5, 30}, {8, 60}, {16, 120}, {32, 240}, {64, 480}}};
 
+/// With bandwidths that makers state, in datasheets or as constants of their libraries.
+SourcedLink stated_link(Rate bandwidth, Duration latency, Provenance of_latency) {
+  SourcedLink link;
+  link.figures.bandwidth = bandwidth;
+  link.figures.latency = latency;
+  link.figures.provenance = Provenance::datasheet;
+  link.figures.latency_provenance = of_latency;
+  return link;
+}
+
 }  // namespace
 
 SourcedLink nvlink_of(int compute_capability, int count, NvlinkEnd end) {
   const Generation& row = generation_of(compute_capability);
   const bool through_switch = end == NvlinkEnd::nvswitch;
-  SourcedLink link;
-  link.figures.bandwidth = mb_per_second(row.nominal_gb * 1e3 * count);
+  SourcedLink link =
+      stated_link(mb_per_second(row.nominal_gb * 1e3 * count),
+                  Duration::picoseconds(through_switch ? 300'000 : 600'000), Provenance::datasheet);
   link.figures.efficiency = share(row.usable_gb, row.nominal_gb);
-  link.figures.latency =
-      through_switch ? Duration::picoseconds(300'000) : Duration::picoseconds(600'000);
   link.source = fmt::format(
       "bandwidth: {} x {:.6g} GB/s in one direction, {}; efficiency {:.6g}/{:.6g}: {}, sm{}; "
       "latency: {}{}, "
@@ -92,10 +101,9 @@ SourcedLink xgmi_of(std::string_view architecture, int count) {
     row = &candidate;
     break;
   }
-  SourcedLink link;
-  link.figures.bandwidth = mb_per_second(row->nominal_gb * 1e3 * count);
+  SourcedLink link = stated_link(mb_per_second(row->nominal_gb * 1e3 * count),
+                                 Duration::picoseconds(600'000), Provenance::assumed);
   link.figures.efficiency = share(row->usable_gb, row->nominal_gb);
-  link.figures.latency = Duration::picoseconds(600'000);
   link.source = fmt::format(
       "bandwidth: {} x {:.6g} GB/s of xGMI in one direction; efficiency {:.6g}/{:.6g}: RCCL "
       "src/graph/topo.h, {}; latency: that of a hop over NVLink, {}, 0.6 us",
@@ -105,10 +113,9 @@ SourcedLink xgmi_of(std::string_view architecture, int count) {
 
 SourcedLink pcie_of(int generation, int lanes) {
   const PcieRow& row = kPcie.at(static_cast<std::size_t>(generation - 1));
-  SourcedLink link;
-  link.figures.bandwidth = mb_per_second(row.transfers / 8 * 1e3 * lanes);
+  SourcedLink link = stated_link(mb_per_second(row.transfers / 8 * 1e3 * lanes),
+                                 Duration::picoseconds(500'000), Provenance::datasheet);
   link.figures.efficiency = share(row.nccl_speed / 80.0, row.transfers / 8);
-  link.figures.latency = Duration::picoseconds(500'000);
   link.source = fmt::format(
       "bandwidth: PCIe {}.0, {} lane{}; efficiency {}: {} (width * speed / 80); latency: half of "
       "the 1 us "
@@ -140,17 +147,13 @@ NicSpeed nic_speed_for(const LinkFigures& slot) {
 }
 
 SourcedLink local_link(Duration latency) {
-  SourcedLink link;
-  link.figures.bandwidth = mb_per_second(5e6);
-  link.figures.latency = latency;
+  SourcedLink link = stated_link(mb_per_second(5e6), latency, Provenance::assumed);
   link.source = fmt::format("usable bandwidth: {}, LOC_BW, inside a chip; latency: assumed", kTopo);
   return link;
 }
 
 SourcedLink c2c_of(Rate bandwidth) {
-  SourcedLink link;
-  link.figures.bandwidth = bandwidth;
-  link.figures.latency = Duration::picoseconds(500'000);
+  SourcedLink link = stated_link(bandwidth, Duration::picoseconds(500'000), Provenance::assumed);
   link.source = "bandwidth of NVLink-C2C: as the file says; latency: assumed, as of a PCIe link";
   return link;
 }
@@ -181,9 +184,8 @@ CpuLink cpu_link_of(const CpuModel& cpu) {
 }
 
 SourcedLink cpu_link(const CpuLink& row, std::string_view remark) {
-  SourcedLink link;
-  link.figures.bandwidth = mb_per_second(row.gb * 1e3);
-  link.figures.latency = Duration::picoseconds(500'000);
+  SourcedLink link =
+      stated_link(mb_per_second(row.gb * 1e3), Duration::picoseconds(500'000), Provenance::assumed);
   link.source = fmt::format("usable bandwidth: {}, {}{}; latency: assumed, as of a PCIe link",
                             kTopo, row.what, remark);
   return link;
@@ -196,13 +198,13 @@ SourcedLink link_between(const CpuModel& cpu) {
 }
 
 SourcedLink link_between_unknown_cpus() {
-  return cpu_link({16, "AMD"}, ", which is assumed");
+  SourcedLink link = cpu_link({16, "AMD"}, ", which is assumed");
+  link.figures.provenance = Provenance::assumed;
+  return link;
 }
 
 SourcedLink network_link(Rate speed, const std::string& speed_source) {
-  SourcedLink link;
-  link.figures.bandwidth = speed;
-  link.figures.latency = Duration::picoseconds(350'000);
+  SourcedLink link = stated_link(speed, Duration::picoseconds(350'000), Provenance::datasheet);
   link.source = fmt::format(
       "bandwidth: {}, taken in full as NCCL does; latency: half of what is left of the 2.7 us of "
       "{}, LL ring "

@@ -24,8 +24,14 @@ std::string figures_text(const SourcedLink& link, const std::string& bandwidth) 
       link.figures.efficiency == 1.0
           ? ""
           : fmt::format(R"("efficiency": {}, )", link.figures.efficiency);
-  return fmt::format(R"("bandwidth": "{}", {}"latency": "{}", "source": {})", bandwidth, efficiency,
-                     to_string(link.figures.latency), quoted(link.source));
+  const LinkFigures& of = link.figures;
+  const std::string latency_provenance =
+      of.latency_provenance == of.provenance
+          ? ""
+          : fmt::format(R"(, "latency_provenance": "{}")", to_string(of.latency_provenance));
+  return fmt::format(R"("bandwidth": "{}", {}"latency": "{}", "source": {}, "provenance": "{}"{})",
+                     bandwidth, efficiency, to_string(of.latency), quoted(link.source),
+                     to_string(of.provenance), latency_provenance);
 }
 
 class Writer {
