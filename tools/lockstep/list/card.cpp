@@ -23,13 +23,15 @@ const std::string kComputed = "computed";
 /// The rows of a card.
 class Card {
  public:
-  void add(const std::string& parameter, const std::string& value, const std::string& source) {
-    if (!value.empty()) rows_.push_back({Cell{parameter}, Cell{value}, Cell{source}});
+  void add(const std::string& parameter, const std::string& value, const std::string& source,
+           const std::string& provenance = "") {
+    if (!value.empty())
+      rows_.push_back({Cell{parameter}, Cell{value}, Cell{source}, Cell{provenance}});
   }
 
   /// An exact count, in tables as `shown`.
   void add_count(const std::string& parameter, std::int64_t count, std::string shown) {
-    rows_.push_back({Cell{parameter}, Cell{count, std::move(shown)}, Cell{kComputed}});
+    rows_.push_back({Cell{parameter}, Cell{count, std::move(shown)}, Cell{kComputed}, Cell{""}});
   }
 
   /// Every value below `value`; {"value": ..., "source": ...} is one.
@@ -42,7 +44,9 @@ class Card {
     const JsonValue* figure = find_member(*object, "value");
     const JsonValue* source = find_member(*object, "source");
     if (figure != nullptr && source != nullptr) {
-      add(parameter, text_of(*figure), text_of(*source));
+      const JsonValue* provenance = find_member(*object, "provenance");
+      add(parameter, text_of(*figure), text_of(*source),
+          provenance != nullptr ? text_of(*provenance) : "assumed");
       return;
     }
     for (const JsonMember& member : *object)
@@ -121,7 +125,8 @@ Report report_of(Card&& card) {
   out.schema = "lockstep.list.card/2";
   out.columns = {{"parameter", "parameter", "", true},
                  {"value", "value", "", true, 40},
-                 {"source", "source", "", true, 60}};
+                 {"source", "source", "", true, 60},
+                 {"provenance", "provenance", "", true}};
   out.sections.push_back({{}, std::move(card).rows()});
   return out;
 }

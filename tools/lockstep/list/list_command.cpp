@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "topologies/analysis/slowest_links.hpp"
 #include "topologies/builders/build_cluster.hpp"
 #include "topologies/builders/registry.hpp"
 #include "topologies/devices/device.hpp"
@@ -51,6 +53,25 @@ Report topologies() {
   return out;
 }
 
+/// "14 datasheet, 2 assumed".
+Cell provenance_cell(const std::array<std::int64_t, kProvenances>& counts) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < kProvenances; ++i)
+    if (counts[i] > 0) out.push_back(fmt::format("{} {}", counts[i], kProvenanceNames[i]));
+  return text(fmt::format("{}", fmt::join(out, ", ")));
+}
+
+/// Bandwidth and latency of each kind of link.
+Cell provenance_of(const Cluster& cluster) {
+  std::array<std::int64_t, kProvenances> counts{};
+  for (const std::optional<LinkFigures>& link : slowest_links(cluster)) {
+    if (!link) continue;
+    ++counts[static_cast<std::size_t>(link->provenance)];
+    ++counts[static_cast<std::size_t>(link->latency_provenance)];
+  }
+  return provenance_cell(counts);
+}
+
 std::vector<Cell> device_row(const Device& device) {
   std::vector<Cell> out = {text(device.id), text(device.name)};
   if (device.memory) {
@@ -73,18 +94,25 @@ std::vector<Cell> device_row(const Device& device) {
   } else {
     out.emplace_back();
   }
+  out.push_back(provenance_cell(count_provenance(device.sources)));
   return out;
 }
 
 Report devices() {
   Report out;
   out.schema = "lockstep.list.devices/1";
-  out.columns = {{"id", "device", "", true},           {"name", "name", "", true},
-                 {"memory_bytes", "memory", ""},       {"memory_Bps", "memory rate", ""},
-                 {"fp32_flops", "fp32", ""},           {"bf16_flops", "bf16", ""},
-                 {"fp16_flops", "fp16", ""},           {"fp8_flops", "fp8", ""},
-                 {"peer_links_Bps", "links", "", true}};
-  out.left_out_first = {"name", "fp16_flops", "fp32_flops", "fp8_flops", "memory_Bps"};
+  out.columns = {{"id", "device", "", true},
+                 {"name", "name", "", true},
+                 {"memory_bytes", "memory", ""},
+                 {"memory_Bps", "memory rate", ""},
+                 {"fp32_flops", "fp32", ""},
+                 {"bf16_flops", "bf16", ""},
+                 {"fp16_flops", "fp16", ""},
+                 {"fp8_flops", "fp8", ""},
+                 {"peer_links_Bps", "links", "", true},
+                 {"provenance", "provenance", "", true, 60}};
+  out.left_out_first = {"provenance", "name",      "fp16_flops",
+                        "fp32_flops", "fp8_flops", "memory_Bps"};
   Section section;
   const std::string folder = config_folder() + "/devices";
   for (const std::string& id : device_ids(folder))
@@ -99,16 +127,21 @@ Report devices() {
 Report clusters() {
   Report out;
   out.schema = "lockstep.list.clusters/1";
-  out.columns = {{"name", "cluster", "", true}, {"ranks", "ranks", ""},
-                 {"nodes", "nodes", ""},        {"device", "device", "", true},
-                 {"file", "", "", true},        {"summary", "summary", "", true, 200}};
+  out.columns = {{"name", "cluster", "", true},
+                 {"ranks", "ranks", ""},
+                 {"nodes", "nodes", ""},
+                 {"device", "device", "", true},
+                 {"file", "", "", true},
+                 {"summary", "summary", "", true, 200},
+                 {"provenance", "links", "", true, 60}};
+  out.left_out_first = {"provenance"};
   Section section;
   for (const std::string& name : device_ids(config_folder() + "/clusters")) {
     const std::string path = config_folder() + "/clusters/" + name + ".json";
     const ClusterFile file = load_cluster(path);
     section.rows.push_back({text(name), Cell{std::int64_t{file.cluster.ranks()}},
                             Cell{std::int64_t{file.cluster.nodes()}}, text(file.device), text(path),
-                            text(file.summary)});
+                            text(file.summary), provenance_of(file.cluster)});
   }
   out.sections.push_back(std::move(section));
   out.footer = {"sizes as the files say; --nodes or --ranks change them"};
