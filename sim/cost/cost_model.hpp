@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "sim/base/units.hpp"
+#include "sim/cost/basis.hpp"
 #include "sim/program/kernel.hpp"
 
 namespace lockstep {
@@ -17,6 +18,10 @@ class CostModel {
   /// Host time to launch a kernel or communication. Hosts launch in order and run ahead of the
   /// device, so this limits the rate of small kernels.
   [[nodiscard]] virtual Duration host_time(const Kernel& /*kernel*/) const { return {}; }
+  /// What the time of a kernel rests on: of computation and memory traffic whichever takes longer.
+  [[nodiscard]] virtual Basis basis(const Kernel& /*kernel*/) const { return {}; }
+  /// The same of host_time().
+  [[nodiscard]] virtual Basis host_basis() const { return {}; }
   /// Whether the host is blocked during sends and receives that are not overlapped.
   [[nodiscard]] virtual bool host_waits_for_messages() const { return false; }
   /// Total bandwidth of the device's links to its peers, per direction; none: unknown.

@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/cost/basis.hpp"
 #include "sim/program/operation.hpp"
 
 /// Parameters of roofline.hpp for a device and the software on it, from configs/devices,
@@ -77,6 +79,18 @@ struct KindFigures {
 /// What blocks the host: nothing; sends and receives that are not overlapped; or also every kernel.
 enum class HostWait : std::uint8_t { nothing, messages, kernels };
 
+/// What the parameters of a DeviceModel rest on.
+struct DeviceBasis {
+  std::array<Basis, kDtypes> peaks{};
+  std::array<Basis, kDtypes> gemms{};  // efficiency of the main loop
+  Basis attention{};                   // efficiency
+  Basis convolution{};                 // efficiency, over that of GEMMs
+  Basis launch{};
+  std::array<Basis, kOperationClasses> memory{};  // usable bandwidth
+  std::array<Basis, kOperationKinds> kinds{};     // kernels and traffic
+  Basis host_time{};
+};
+
 struct DeviceModel {
   /// Dense GEMM peak by precision; none: that of the next wider precision.
   std::array<std::optional<FlopRate>, kDtypes> peaks{};
@@ -96,7 +110,8 @@ struct DeviceModel {
   /// Accumulation of a GEMM into a weight's gradient; traffic: over the bytes of the gradient.
   KindFigures gradient_sum{0, 0};
   HostWait host_waits_for = HostWait::nothing;
-  Duration host_time{};  // per kernel launch
+  Duration host_time{};                        // per kernel launch
+  std::shared_ptr<const DeviceBasis> basis{};  // none: unknown, counts as assumed
 };
 
 }  // namespace lockstep

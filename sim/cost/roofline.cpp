@@ -29,13 +29,18 @@ Dtype wider(Dtype dtype) {
 
 /// `math`, or the next wider precision that has a value. Errors: InternalError where none has.
 template <class Values>
-const auto& of_precision(const Values& values, Dtype math) {
+std::size_t precision_with(const Values& values, Dtype math) {
   for (int tries = 0; tries < 6; ++tries, math = wider(math)) {
-    const auto& value = values[static_cast<std::size_t>(math)];
-    if (value) return *value;
+    const auto index = static_cast<std::size_t>(math);
+    if (values[index]) return index;
   }
   LOCKSTEP_CHECK(false && "a device has a peak of some precision");
-  return *values.front();
+  return 0;
+}
+
+template <class Values>
+const auto& of_precision(const Values& values, Dtype math) {
+  return *values[precision_with(values, math)];
 }
 
 GemmShape shape_of(const Kernel& kernel) {
@@ -105,6 +110,62 @@ double Roofline::seconds(const Kernel& kernel) const {
   }
 }
 
+double Roofline::products(const Kernel& kernel, const GemmShape& shape) const {
+  return gemm_seconds(shape, of_precision(model_.gemms, kernel.math),
+                      of_precision(model_.peaks, kernel.math), model_.multiprocessors,
+                      model_.memory_bandwidth.bytes_per_second());
+}
+
+double Roofline::computing(const Kernel& kernel) const {
+  switch (row_of(kernel.kind).work) {
+    case WorkRule::gemm:
+      return products(kernel, shape_of(kernel)) * model_.slowest;
+    case WorkRule::attention:
+      return attention_seconds(kernel, model_.attention, of_precision(model_.peaks, kernel.math),
+                               model_.multiprocessors) *
+             model_.slowest;
+    case WorkRule::unfused_attention:
+      return unfused_products(kernel) * model_.slowest;
+    case WorkRule::convolution:
+      return products(kernel, shape_of(kernel)) * model_.slowest / model_.convolution_efficiency;
+    default:
+      return 0;
+  }
+}
+
+Basis Roofline::basis(const Kernel& kernel) const {
+  if (!model_.basis) return {};
+  const WorkRule work = row_of(kernel.kind).work;
+  const double traffic =
+      work == WorkRule::unfused_attention
+          ? moved_by(figures_of(kernel), figures_of(kernel).traffic * kernel.moved_bytes, kernel.of)
+          : moved(kernel.moved_bytes, kernel.of);
+  const double computed = computing(kernel);
+  return computed > 0 && computed >= traffic ? basis_of_computing(kernel) : basis_of_moving(kernel);
+}
+
+Basis Roofline::basis_of_computing(const Kernel& kernel) const {
+  const DeviceBasis& of = *model_.basis;
+  const WorkRule work = row_of(kernel.kind).work;
+  const Basis& gemm = of.gemms[precision_with(model_.gemms, kernel.math)];
+  const Basis& efficiency = work == WorkRule::attention     ? of.attention
+                            : work == WorkRule::convolution ? weaker(gemm, of.convolution)
+                                                            : gemm;
+  return basis_of_rate(of.peaks[precision_with(model_.peaks, kernel.math)], efficiency);
+}
+
+Basis Roofline::basis_of_moving(const Kernel& kernel) const {
+  const DeviceBasis& of = *model_.basis;
+  const KindFigures& kind = figures_of(kernel);
+  const Class in = casts_weights(kernel) ? Class::elementwise : kernel.of;
+  const Basis& own = of.kinds[static_cast<std::size_t>(kernel.kind)];
+  const double bytes = kind.traffic * kernel.moved_bytes;
+  const double moving = moved_by(kind, bytes, in);
+  if (kind.kernels * model_.launch.seconds() > moving) return of.launch;
+  if (moving > moved(bytes, in)) return own;
+  return weaker(of.memory[static_cast<std::size_t>(in)], own);
+}
+
 double Roofline::moved(double bytes, OperationClass of) const {
   return bytes / (model_.memory_bandwidth.bytes_per_second() *
                   model_.memory_efficiency[static_cast<std::size_t>(of)]);
@@ -119,11 +180,8 @@ double Roofline::moved_by(const KindFigures& figures, double bytes, OperationCla
 
 double Roofline::gemm(const Kernel& kernel) const {
   const GemmParameters& figures = of_precision(model_.gemms, kernel.math);
-  const double computing =
-      gemm_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
-                   model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
-  double out = figures.launch.seconds() +
-               std::max(computing * model_.slowest, moved(kernel.moved_bytes, kernel.of));
+  double out =
+      figures.launch.seconds() + std::max(computing(kernel), moved(kernel.moved_bytes, kernel.of));
   if (kernel.bias) out += additional_kernels(model_.bias, 2 * bytes_of_result(kernel));
   out += casting(kernel);
   if (kernel.gradient_bytes > 0)
@@ -143,44 +201,37 @@ double Roofline::casting(const Kernel& kernel) const {
 
 double Roofline::convolution(const Kernel& kernel) const {
   const GemmParameters& figures = of_precision(model_.gemms, kernel.math);
-  const double computing =
-      gemm_seconds(shape_of(kernel), figures, of_precision(model_.peaks, kernel.math),
-                   model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
   return figures.launch.seconds() +
-         std::max(computing * model_.slowest / model_.convolution_efficiency,
-                  moved(kernel.moved_bytes, kernel.of));
+         std::max(computing(kernel), moved(kernel.moved_bytes, kernel.of));
 }
 
 double Roofline::attention(const Kernel& kernel) const {
-  const double computing = attention_seconds(
-      kernel, model_.attention, of_precision(model_.peaks, kernel.math), model_.multiprocessors);
   const KindFigures& kind = figures_of(kernel);
   const double beside = std::max(0.0, kind.traffic - 1) * kernel.moved_bytes;
   return kind.kernels * model_.attention.launch.seconds() +
          moved_by(kind, beside, Class::elementwise) +
-         std::max(computing * model_.slowest, moved(kernel.moved_bytes, kernel.of));
+         std::max(computing(kernel), moved(kernel.moved_bytes, kernel.of));
 }
 
 /// Products of the scores' shape (queries * keys, deep as a head) or that reduce over keys.
-double Roofline::unfused_attention(const Kernel& kernel) const {
+double Roofline::unfused_products(const Kernel& kernel) const {
   const GemmShape scores{kernel.batches, kernel.m, kernel.n, kernel.k};
   const GemmShape over_keys{kernel.batches, kernel.m, kernel.k, kernel.n};
   const GemmShape over_queries{kernel.batches, kernel.n, kernel.k, kernel.m};
+  const auto one = [&](const GemmShape& shape) { return products(kernel, shape); };
+  double out = 0;
+  if (kernel.kind == Kind::attention_scores) out = one(scores);
+  if (kernel.kind == Kind::attention_scores_backward) out = one(over_keys) + one(over_queries);
+  if (kernel.kind == Kind::attention_context) out = one(over_keys);
+  if (kernel.kind == Kind::attention_context_backward) out = one(scores) + one(over_queries);
+  return out;
+}
+
+double Roofline::unfused_attention(const Kernel& kernel) const {
   const GemmParameters& figures = of_precision(model_.gemms, kernel.math);
-  const auto one = [&](const GemmShape& shape) {
-    return gemm_seconds(shape, figures, of_precision(model_.peaks, kernel.math),
-                        model_.multiprocessors, model_.memory_bandwidth.bytes_per_second());
-  };
-  double computing = 0;
-  if (kernel.kind == Kind::attention_scores) computing = one(scores);
-  if (kernel.kind == Kind::attention_scores_backward)
-    computing = one(over_keys) + one(over_queries);
-  if (kernel.kind == Kind::attention_context) computing = one(over_keys);
-  if (kernel.kind == Kind::attention_context_backward) computing = one(scores) + one(over_queries);
   const KindFigures& kind = figures_of(kernel);
   return kind.kernels * figures.launch.seconds() +
-         std::max(computing * model_.slowest,
-                  moved_by(kind, kind.traffic * kernel.moved_bytes, kernel.of));
+         std::max(computing(kernel), moved_by(kind, kind.traffic * kernel.moved_bytes, kernel.of));
 }
 
 double Roofline::moving(const Kernel& kernel) const {

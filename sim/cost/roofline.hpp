@@ -2,6 +2,7 @@
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/cost/device_model.hpp"
+#include "sim/cost/gemm_time.hpp"
 
 namespace lockstep {
 
@@ -13,6 +14,10 @@ class Roofline final : public CostModel {
   explicit Roofline(DeviceModel model);
   [[nodiscard]] Duration time(const Kernel& kernel) const override;
   [[nodiscard]] Duration host_time(const Kernel& kernel) const override;
+  [[nodiscard]] Basis basis(const Kernel& kernel) const override;
+  [[nodiscard]] Basis host_basis() const override {
+    return model_.basis ? model_.basis->host_time : Basis{};
+  }
   [[nodiscard]] bool host_waits_for_messages() const override {
     return model_.host_waits_for != HostWait::nothing;
   }
@@ -25,6 +30,11 @@ class Roofline final : public CostModel {
  private:
   [[nodiscard]] double seconds(const Kernel& kernel) const;
   [[nodiscard]] double issuing(const Kernel& kernel) const;
+  /// Seconds of the matrix units; 0 for memory-bound kernels.
+  [[nodiscard]] double computing(const Kernel& kernel) const;
+  [[nodiscard]] double products(const Kernel& kernel, const GemmShape& shape) const;
+  [[nodiscard]] Basis basis_of_computing(const Kernel& kernel) const;
+  [[nodiscard]] Basis basis_of_moving(const Kernel& kernel) const;
   [[nodiscard]] double gemm(const Kernel& kernel) const;
   /// Seconds of additional kernels of a GEMM, on that many bytes or elements.
   [[nodiscard]] double additional_kernels(const KindFigures& figures, double amount) const;
@@ -33,6 +43,7 @@ class Roofline final : public CostModel {
   [[nodiscard]] double convolution(const Kernel& kernel) const;
   [[nodiscard]] double attention(const Kernel& kernel) const;
   [[nodiscard]] double unfused_attention(const Kernel& kernel) const;
+  [[nodiscard]] double unfused_products(const Kernel& kernel) const;
   [[nodiscard]] double moving(const Kernel& kernel) const;
   /// Seconds to move bytes at the efficiency of a class.
   [[nodiscard]] double moved(double bytes, OperationClass of) const;

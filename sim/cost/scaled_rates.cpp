@@ -19,4 +19,13 @@ Duration ScaledRates::host_time(const Kernel& kernel) const {
   return times(of_->host_time(kernel), host_time_);
 }
 
+Basis ScaledRates::basis(const Kernel& kernel) const {
+  const double rate = rates_.at(static_cast<std::size_t>(kernel.of));
+  return rate == 1 ? of_->basis(kernel) : Basis{Provenance::assumed, "scaled rates of kernels"};
+}
+
+Basis ScaledRates::host_basis() const {
+  return host_time_ == 1 ? of_->host_basis() : Basis{Provenance::assumed, "scaled host time"};
+}
+
 }  // namespace lockstep

@@ -18,6 +18,9 @@ class ScaledRates final : public CostModel {
       : of_{std::move(of)}, rates_{rates}, host_time_{host_time} {}
   [[nodiscard]] Duration time(const Kernel& kernel) const override;
   [[nodiscard]] Duration host_time(const Kernel& kernel) const override;
+  /// Factors are what-ifs.
+  [[nodiscard]] Basis basis(const Kernel& kernel) const override;
+  [[nodiscard]] Basis host_basis() const override;
   [[nodiscard]] bool host_waits_for_messages() const override {
     return of_->host_waits_for_messages();
   }

@@ -10,6 +10,9 @@ class SustainedRate final : public CostModel {
  public:
   explicit SustainedRate(FlopRate rate) : rate_{rate} {}
   [[nodiscard]] Duration time(const Kernel& kernel) const override;
+  [[nodiscard]] Basis basis(const Kernel& /*kernel*/) const override {
+    return {Provenance::assumed, "the sustained rate of the scenario"};
+  }
   [[nodiscard]] double slowdown_while_communicating() const override { return 1; }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace lockstep {
 
@@ -101,6 +102,26 @@ std::vector<PathShare> shares(const std::vector<PathSegment>& path) {
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const PathShare& a, const PathShare& b) { return a.length > b.length; });
+  return out;
+}
+
+std::vector<PathOperation> operations(const std::vector<PathSegment>& path,
+                                      const TrainingStepTimeline& timeline) {
+  std::map<std::tuple<std::size_t, std::size_t, std::uint32_t, TimeUse::Kind>, PathOperation> found;
+  for (const PathSegment& segment : path) {
+    if (!segment.operation || segment.use.kind == TimeUse::Kind::waiting) continue;
+    const std::size_t role = timeline.ranks[segment.rank].role;
+    const RoleOperation& one = timeline.roles[role].operations[*segment.operation];
+    PathOperation& out =
+        found
+            .try_emplace({role, one.call.routine, one.index_in_routine, segment.use.kind},
+                         PathOperation{segment.rank, *segment.operation, segment.use.kind, {}})
+            .first->second;
+    out.length += segment.interval.end - segment.interval.start;
+    ++out.instances;
+  }
+  std::vector<PathOperation> out;
+  for (const auto& [key, operation] : found) out.push_back(operation);
   return out;
 }
 

@@ -31,6 +31,19 @@ struct PathShare {
 /// Longest first; lengths sum up to the path's.
 [[nodiscard]] std::vector<PathShare> shares(const std::vector<PathSegment>& path);
 
+/// Total length of a path in one operation of a role, or waiting for its launch.
+struct PathOperation {
+  std::size_t rank = 0;         // the first of the role on the path
+  std::uint32_t operation = 0;  // the first instance on the path
+  TimeUse::Kind kind = TimeUse::Kind::computation;
+  Duration length;
+  std::int64_t instances = 0;
+};
+/// Waits excluded, in the order of routines; instances of different layers and microbatches count
+/// as one operation.
+[[nodiscard]] std::vector<PathOperation> operations(const std::vector<PathSegment>& path,
+                                                    const TrainingStepTimeline& timeline);
+
 /// A leg of the path: one rank computing, one group communicating, or a wait.
 struct PathLeg {
   std::size_t rank = 0;

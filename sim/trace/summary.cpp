@@ -96,6 +96,7 @@ TrainingStepSummary summarise(const TrainingStepTimeline& timeline) {
   const std::vector<PathSegment> path = critical_path(peers);
   out.path = shares(path);
   out.path_legs = legs(path);
+  out.path_operations = operations(path, timeline);
   return out;
 }
 

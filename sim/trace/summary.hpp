@@ -26,7 +26,8 @@ struct TrainingStepSummary {
   std::vector<GroupTraffic> groups{};  // of that rank
   std::vector<PathShare> path{};       // the critical path by use, longest first
   std::vector<PathLeg> path_legs{};    // the critical path in order
-  std::vector<StageUse> stages{};      // simulated roles of ranks, in order
+  std::vector<PathOperation> path_operations{};
+  std::vector<StageUse> stages{};  // simulated roles of ranks, in order
 };
 
 /// Throws InternalError for an inconsistent timeline: overlapping operations in a stream, or

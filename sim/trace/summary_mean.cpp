@@ -148,6 +148,7 @@ TrainingStepSummary mean_summary(const TrainingStepSummary& plain, const Trainin
   out.groups = mean_groups(plain, last, out.busiest, every);
   out.path = mean_path(plain, last, out.step, every);
   out.path_legs = last.path_legs;
+  out.path_operations = last.path_operations;
   out.stages = mean_stages(plain, last, every);
   return out;
 }

@@ -8,8 +8,8 @@ namespace lockstep {
 
 /// The mean over a cycle of `every` steps, one of which is `last` and the others `plain`: the mean
 /// of every part to the picosecond, including parts of only one of them. Parts still sum up to the
-/// step. Ranks and the legs of the critical path are those of `last`. Throws InternalError if their
-/// stages differ.
+/// step. Ranks, and the legs and operations of the critical path, are those of `last`. Throws
+/// InternalError if their stages differ.
 [[nodiscard]] TrainingStepSummary mean_summary(const TrainingStepSummary& plain,
                                                const TrainingStepSummary& last, std::int64_t every);
 

@@ -120,6 +120,14 @@ const NcclCost* find_nccl_cost(const std::vector<NcclCost>& costs, const NcclCos
   return best;
 }
 
+std::optional<Provenance> nccl_cost_provenance(const std::vector<NcclCost>& costs,
+                                               const NcclCostKey& key) {
+  const NcclCost* cost = find_nccl_cost(costs, key);
+  if (cost == nullptr) return std::nullopt;
+  const bool own = cost->key.architecture == key.architecture && cost->key.kind == key.kind;
+  return own ? cost->provenance : Provenance::assumed;
+}
+
 Duration nccl_cost_time(const NcclCost& cost, const NcclCostTerms& terms) {
   const double seconds = cost.launch.seconds() + terms.hops * cost.hop.seconds() +
                          terms.network_hops * cost.network_hop.seconds() +

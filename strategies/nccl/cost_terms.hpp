@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "strategies/calibration/cost_data.hpp"
@@ -28,6 +29,11 @@ struct NcclCostTerms {
 /// kinds. nullptr if there is none.
 [[nodiscard]] const NcclCost* find_nccl_cost(const std::vector<NcclCost>& costs,
                                              const NcclCostKey& key);
+
+/// How the cost found for a key is known: assumed if it is that of another architecture or kind of
+/// algorithm. None if there is none.
+[[nodiscard]] std::optional<Provenance> nccl_cost_provenance(const std::vector<NcclCost>& costs,
+                                                             const NcclCostKey& key);
 
 [[nodiscard]] Duration nccl_cost_time(const NcclCost& cost, const NcclCostTerms& terms);
 

@@ -23,6 +23,9 @@ struct NcclPick {
   Duration launch;                // cost beyond the links
   std::optional<Duration> model;  // time by NCCL's own model; none: no choice to make
   NcclCostKey cost{};
+  /// Of the launch: that of measured costs, assumed for those of another architecture or
+  /// algorithm; none: NCCL's own constants.
+  std::optional<Provenance> provenance{};
   NcclCostTerms terms{};
 };
 

@@ -1,6 +1,7 @@
 #include "strategies/stacks/cost_of.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -56,11 +57,12 @@ KernelFigures kernels_of(const Device& device, const std::filesystem::path& conf
 }
 
 /// The first implementation that the stack prefers and the device has.
-const AttentionFigures& attention_of(const KernelFigures& kernels, const SoftwareStack& stack,
-                                     const std::filesystem::path& configs) {
+const std::pair<const std::string, AttentionFigures>& attention_of(
+    const KernelFigures& kernels, const SoftwareStack& stack,
+    const std::filesystem::path& configs) {
   for (const std::string& name : stack.attention) {
     const auto found = kernels.attention.find(name);
-    if (found != kernels.attention.end()) return found->second;
+    if (found != kernels.attention.end()) return *found;
   }
   std::string has;
   for (const auto& [name, figures] : kernels.attention) has += (has.empty() ? "" : ", ") + name;
@@ -89,8 +91,11 @@ void set_peaks(DeviceModel& model, const Device& device) {
     model.peaks[at(dtype)] = device.peak(peak_precision(dtype));
 }
 
-void apply(const StackFit& fit, DeviceModel& model) {
-  if (fit.host_time) model.host_time = *fit.host_time;
+void apply(const StackFit& fit, DeviceModel& model, DeviceBasis& basis) {
+  if (fit.host_time) {
+    model.host_time = *fit.host_time;
+    basis.host_time = {fit.provenance, "host_time of the calibration"};
+  }
   if (fit.slowdown_while_communicating)
     model.slowdown_while_communicating = *fit.slowdown_while_communicating;
 }
@@ -107,6 +112,79 @@ DeviceModel under_load(DeviceModel model) {
     size.backward *= left;
   }
   return model;
+}
+
+/// The parameters of a file.
+class BasisFinder {
+ public:
+  BasisFinder(const std::vector<FigureSource>& sources, std::string file)
+      : sources_{sources}, file_{std::move(file)} {}
+
+  /// None if the file does not have the parameter.
+  [[nodiscard]] std::optional<Basis> find(const std::string& pointer) const {
+    const FigureSource* source = find_source(sources_, pointer);
+    if (source == nullptr) return std::nullopt;
+    std::string name = pointer.substr(1);
+    std::replace(name.begin(), name.end(), '/', '.');
+    return Basis{source->provenance.value_or(Provenance::assumed),
+                 name + " of " + file_ + (source->provenance ? "" : " (no provenance)")};
+  }
+  [[nodiscard]] Basis of(const std::string& pointer) const {
+    return find(pointer).value_or(kModel);
+  }
+
+  /// What no file gives is part of the model, for example that a kernel moves each tensor once.
+  static const inline Basis kModel{Provenance::source_code, "defaults"};
+
+ private:
+  const std::vector<FigureSource>& sources_;
+  std::string file_;
+};
+
+std::string pointer_to(std::string_view parent, std::string_view key) {
+  return std::string{parent}.append("/").append(key);
+}
+
+/// A precision that goes by those of 16 bits is less sure of its efficiency.
+void set_gemms(DeviceBasis& out, const BasisFinder& finder) {
+  const auto tiles = [&](Dtype dtype) {
+    return finder.find(pointer_to("/products", to_string(dtype)) + "/tiles");
+  };
+  const auto sixteen = tiles(Dtype::bf16) ? tiles(Dtype::bf16) : tiles(Dtype::fp16);
+  for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8}) {
+    Basis& gemm = out.gemms[at(dtype)];
+    gemm = tiles(dtype).value_or(sixteen.value_or(BasisFinder::kModel));
+    const bool half = dtype == Dtype::bf16 || dtype == Dtype::fp16;
+    if (!half && !tiles(dtype)) gemm.provenance = Provenance::assumed;
+  }
+}
+
+void set_memory(DeviceBasis& out, const BasisFinder& kernels, const Basis& bandwidth) {
+  for (std::size_t i = 0; i < kOperationClasses; ++i) {
+    const auto own =
+        kernels.find(pointer_to("/memory_efficiency", to_string(static_cast<OperationClass>(i))));
+    out.memory[i] = basis_of_rate(bandwidth, own ? *own : kernels.of("/memory_efficiency/all"));
+  }
+}
+
+DeviceBasis basis_of(const Device& device, const KernelFigures& kernels, const SoftwareStack& stack,
+                     const std::string& attention, bool fitted) {
+  const BasisFinder of_device{device.sources, "devices/" + device.id};
+  const BasisFinder of_kernels{kernels.sources,
+                               fitted ? "the calibration" : "kernels/" + kernels.id};
+  const BasisFinder of_stack{stack.sources, "stacks/" + stack.id};
+  DeviceBasis out;
+  for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8})
+    out.peaks[at(dtype)] = of_device.of(pointer_to("/peak", to_string(dtype)));
+  set_gemms(out, of_kernels);
+  out.attention = of_kernels.of(pointer_to("/attention", attention) + "/head_sizes");
+  out.convolution = of_kernels.of("/convolution_efficiency");
+  out.launch = of_kernels.of("/launch");
+  set_memory(out, of_kernels, of_device.of("/memory/bandwidth"));
+  for (std::size_t i = 0; i < kOperationKinds; ++i)
+    out.kinds[i] = of_stack.of(pointer_to("/kinds", to_string(static_cast<OperationKind>(i))));
+  out.host_time = of_stack.of("/host_time");
+  return out;
 }
 
 }  // namespace
@@ -141,7 +219,8 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
   model.memory_bandwidth = device.memory->bandwidth;
   model.multiprocessors = *device.multiprocessors;
   model.gemms = gemms_of(kernels);
-  model.attention = attention_of(kernels, stack, configs);
+  const auto& [attention, figures] = attention_of(kernels, stack, configs);
+  model.attention = figures;
   model.launch = kernels.launch;
   model.memory_efficiency = kernels.memory_efficiency;
   model.convolution_efficiency = kernels.convolution_efficiency;
@@ -156,10 +235,13 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
   model.gradient_sum = stack.gradient_sum;
   model.host_waits_for = stack.host_waits_for;
   model.host_time = stack.host_time;
+  const bool calibrated = calibration != nullptr && calibration->kernels.count(device.id) > 0;
+  DeviceBasis basis = basis_of(device, kernels, stack, attention, calibrated);
   if (calibration != nullptr) {
     const auto fitted = calibration->stacks.find(stack.id);
-    if (fitted != calibration->stacks.end()) apply(fitted->second, model);
+    if (fitted != calibration->stacks.end()) apply(fitted->second, model, basis);
   }
+  model.basis = std::make_shared<const DeviceBasis>(std::move(basis));
   return model;
 }
 

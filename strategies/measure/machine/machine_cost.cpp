@@ -8,8 +8,33 @@
 
 namespace lockstep {
 
+namespace {
+
+const Basis kMachine{Provenance::fitted, "the machine calibration"};
+
+/// What was fitted to the machine's measurements.
+DeviceBasis with_fitted(DeviceBasis basis, const DeviceModel& fit) {
+  for (std::size_t i = 0; i < kDtypes; ++i)
+    if (fit.gemms[i] && fit.peaks[i]) basis.gemms[i] = basis.peaks[i] = kMachine;
+  return basis;
+}
+
+DeviceBasis whole_machine() {
+  DeviceBasis out;
+  out.peaks.fill(kMachine);
+  out.gemms.fill(kMachine);
+  out.memory.fill(kMachine);
+  out.kinds.fill(kMachine);
+  out.attention = out.convolution = out.launch = out.host_time = kMachine;
+  return out;
+}
+
+}  // namespace
+
 std::unique_ptr<CostModel> cost_model(const MachineFit& fit) {
-  return std::make_unique<Roofline>(fit.model);
+  DeviceModel model = fit.model;
+  model.basis = std::make_shared<const DeviceBasis>(whole_machine());
+  return std::make_unique<Roofline>(std::move(model));
 }
 
 std::unique_ptr<CostModel> cost_model(const MachineFit& fit, const DeviceModel& shipped) {
@@ -36,6 +61,8 @@ std::unique_ptr<CostModel> cost_model(const MachineFit& fit, const DeviceModel& 
   const double best =
       *std::max_element(shipped.memory_efficiency.begin(), shipped.memory_efficiency.end());
   for (Share& share : model.memory_efficiency) share /= best;
+  if (shipped.basis)
+    model.basis = std::make_shared<const DeviceBasis>(with_fitted(*shipped.basis, fit.model));
   return std::make_unique<Roofline>(std::move(model));
 }
 

@@ -167,8 +167,13 @@ CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
   if (!is_new) return found->second;
   out.schedule = make_schedule(*spec.algorithm, input);
   out.block = divide_message(call.message, element_of(call.message), out.schedule->blocks()).block;
-  found->second.report = {call.group,     call.collective, call.message,
-                          members.size(), out.text,        refused};
+  found->second.report = {call.group,
+                          call.collective,
+                          call.message,
+                          members.size(),
+                          out.text,
+                          refused,
+                          !named && pick ? pick->provenance : std::nullopt};
   found->second.chosen = std::move(out);
   return found->second;
 }

@@ -37,6 +37,7 @@ struct ReportedChoice {
   std::size_t members = 0;
   std::string algorithm;
   std::string refused{};  // the algorithm of the scenario, if these members cannot execute it
+  std::optional<Provenance> cost{};  // of measured costs beyond the links; none: not used
 
   friend bool operator==(const ReportedChoice&, const ReportedChoice&) = default;
 };

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "tests/sim/cost/plain_device.hpp"
 
@@ -334,6 +335,35 @@ TEST_CASE("a precision that a device has not is computed in the next wider one")
   CHECK(device.time(kernel).seconds() == doctest::Approx(10 * tile_seconds(65536)));  // bf16: fp32
   kernel.math = Dtype::fp8;
   CHECK(device.time(kernel).seconds() == doctest::Approx(tile_seconds(65536)));  // fp16
+}
+
+TEST_CASE("a kernel rests on what takes longest of it") {
+  DeviceModel model = plain_device(1000_GBps);
+  model.launch = 1_us;
+  DeviceBasis basis;
+  const auto bf16 = static_cast<std::size_t>(Dtype::bf16);
+  basis.peaks[bf16] = {Provenance::datasheet, "peak"};
+  basis.gemms[bf16] = {Provenance::fitted, "tiles"};
+  basis.memory.fill({Provenance::measured, "memory"});
+  basis.kinds.fill({Provenance::source_code, "kinds"});
+  basis.launch = {Provenance::assumed, "launch"};
+  const auto value = [&](const Kernel& kernel) {
+    DeviceModel with = model;
+    with.basis = std::make_shared<const DeviceBasis>(basis);
+    return Roofline{with}.basis(kernel).value;
+  };
+  // 132 tiles, 4096 deep: 134 us of computing; 25 MB, 25 us of memory.
+  CHECK(value(gemm_kernel(128 * 12, 128 * 11, 4096)) == "tiles");
+  // 64 deep: 2 us of computing; 4.6 MB, 4.6 us of memory.
+  CHECK(value(gemm_kernel(128 * 12, 128 * 11, 64)) == "memory");
+  // 1 MB takes 1 us, as long as the launch; a tenth of it a tenth.
+  CHECK(value(moving_kernel(OperationKind::add, 2e6)) == "memory");
+  CHECK(value(moving_kernel(OperationKind::add, 1e5)) == "launch");
+  basis.peaks[bf16].provenance = Provenance::announced;  // less sure than a datasheet
+  CHECK(value(gemm_kernel(128 * 12, 128 * 11, 4096)) == "peak");
+  basis.kinds[static_cast<std::size_t>(OperationKind::add)] = {Provenance::assumed, "traffic"};
+  CHECK(value(moving_kernel(OperationKind::add, 2e6)) == "traffic");
+  CHECK(Roofline{model}.basis(gemm_kernel(128, 128, 64)).provenance == Provenance::assumed);
 }
 
 TEST_CASE("communication, slices and what is part of another kernel take no time") {

@@ -21,4 +21,7 @@ TEST_CASE("kernels of a class take their time over its factor, others take their
   CHECK(device.time(kernel).seconds() == 2);
   CHECK(device.host_time(kernel) == Duration{});
   CHECK(device.slowdown_while_communicating() == 1);
+  CHECK(device.basis(kernel).value == "the sustained rate of the scenario");
+  kernel.of = OperationClass::matmul;
+  CHECK(device.basis(kernel).value == "scaled rates of kernels");
 }

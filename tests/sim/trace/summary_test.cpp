@@ -296,6 +296,26 @@ TEST_CASE("the summary covers the rank that ends last, and of every stage") {
   CHECK(summary.stages[1].rank.bubble.ps() == 300);
 }
 
+TEST_CASE("the operations of the critical path are all of it but its waits") {
+  const TrainingStepTimeline step = two_stages();
+  const std::vector<PathSegment> path = critical_path(Peers{step});
+  Duration expected;
+  std::size_t instances = 0;
+  for (const PathSegment& segment : path) {
+    if (segment.use == TimeUse::waiting()) continue;
+    expected += segment.interval.end - segment.interval.start;
+    ++instances;
+  }
+  Duration sum;
+  std::size_t found = 0;
+  for (const PathOperation& each : operations(path, step)) {
+    sum += each.length;
+    found += static_cast<std::size_t>(each.instances);
+  }
+  CHECK(sum == expected);
+  CHECK(found == instances);
+}
+
 TEST_CASE("of ranks that end together the one that computes longest is reported") {
   // Rank 0 computes 100 + 100 + 10, rank 1 120 + 20 + 10.
   CHECK(summarise(two_replicas()).busiest.rank == 0);

@@ -108,6 +108,7 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
   out.baseline = baseline_of(request, out.step.fidelity);
   out.fidelity_check = check_fidelity(request, scenario, out.step.fidelity);
   out.limits = limits_of(out.summary);
+  out.provenance = step_provenance(scenario, *prepared.cost, out.step, out.summary);
   out.facts = cluster_facts(cluster);
   out.suggestions = suggestions_for(request, out);
   progress.step();

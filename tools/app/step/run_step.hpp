@@ -18,6 +18,7 @@
 #include "tools/app/step/metrics/link_use.hpp"
 #include "tools/app/step/metrics/rank_memory.hpp"
 #include "tools/app/step/metrics/step_limits.hpp"
+#include "tools/app/step/metrics/step_provenance.hpp"
 #include "tools/app/step/metrics/throughput.hpp"
 #include "tools/app/step/suggestions.hpp"
 #include "tools/app/trace_size.hpp"
@@ -88,6 +89,7 @@ struct TrainingStepResult {
   std::optional<TrainingStepBaseline> baseline{};  // if GPU speeds, links or NICs are modified
   std::optional<FidelityCheck> fidelity_check{};   // if representatives were simulated unasked
   std::vector<TrainingStepLimit> limits{};
+  StepProvenance provenance{};  // with parameter averaging, of the step that averages
   TrainingStepSuggestions suggestions{};
   ClusterFacts facts{};
   std::string nccl{};           // version of the tuning used

@@ -10,6 +10,7 @@
 #include "strategies/layout/scenario_names.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
+#include "tools/lockstep/run/headline.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 
 namespace lockstep::cli {
@@ -122,6 +123,9 @@ class CompareReport {
                         : fmt::format("limited by {} in A, by {} in B",
                                       regime_words(result_.regime_a),
                                       regime_words(result_.regime_b)));
+    const std::string a = provenance_text(result_.a.provenance);
+    const std::string b = provenance_text(result_.b.provenance);
+    notes.push_back(a == b ? "both rest on " + a : fmt::format("A rests on {}; B on {}", a, b));
     add_rows("use", result_.uses, details_ ? result_.uses.size() : kFirstRows,
              [](const UseDifference& each) { return to_string(each.use); });
     add_row("step", "step", result_.step_a(), result_.step_b());

@@ -36,6 +36,11 @@ constexpr std::array kWords = {
          "Time in which kernels of the rank run; the rest of the step is exposed communication, "
          "bubble, kernel launch overhead and waiting for other ranks.",
          "", "exposed communication, bubble"},
+    Word{"provenance",
+         "How a value of configs is known: source_code, measured, fitted, datasheet (stated by its "
+         "maker), announced or assumed. A step rests on the values that limit the operations of "
+         "its critical path.",
+         "", "critical path", "basis, rests on, latency_provenance, inherited"},
     Word{"pipeline fill and drain",
          "Part of the bubble that the schedule causes with equal stages: before the first backward "
          "and after the last forward pass of a stage. The rest is waiting for slower stages.",

@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
@@ -203,15 +206,59 @@ HeadlineEntry limit_entry(const RunOptions& options, const TrainingStepResult& r
   return out;
 }
 
+/// Whole percent that sum up to 100: those that lost most by rounding down get the rest.
+std::array<int, kProvenances> percents_of(const StepProvenance& provenance) {
+  std::array<int, kProvenances> out{};
+  std::vector<std::pair<double, std::size_t>> lost;
+  int rest = 100;
+  for (std::size_t i = 0; i < kProvenances; ++i) {
+    const double exact = 100 * provenance.fractions[i];
+    out[i] = static_cast<int>(exact);
+    rest -= out[i];
+    if (exact > 0) lost.emplace_back(out[i] - exact, i);
+  }
+  std::sort(lost.begin(), lost.end());
+  rest = std::min(rest, static_cast<int>(lost.size()));
+  for (int i = 0; i < rest; ++i) ++out[lost[static_cast<std::size_t>(i)].second];
+  return out;
+}
+
+/// What the step's time rests on, and the largest values that nobody is sure of.
+HeadlineEntry provenance_entry(const StepProvenance& provenance) {
+  constexpr double kWorthNaming = 0.1;  // all of them together
+  constexpr double kLeastNamed = 0.01;
+  constexpr std::size_t kNamed = 3;
+  HeadlineEntry out{"basis", {"rests on " + provenance_text(provenance)}};
+  if (provenance.unsure() <= kWorthNaming) return out;
+  for (const StepProvenance::Value& each : provenance.values)
+    if (each.basis.provenance >= Provenance::announced && each.fraction >= kLeastNamed &&
+        out.lines.size() <= kNamed)
+      out.lines.push_back(fmt::format("{}: {} ({})", to_string(each.basis.provenance),
+                                      each.basis.value, percent_text(each.fraction)));
+  return out;
+}
+
 }  // namespace
+
+std::string provenance_text(const StepProvenance& provenance) {
+  const std::array<int, kProvenances> percents = percents_of(provenance);
+  std::vector<std::string> shares;
+  for (std::size_t i = 0; i < kProvenances; ++i)
+    if (percents[i] > 0)
+      shares.push_back(fmt::format("{} % {}", percents[i],
+                                   i == 0 ? std::string_view{"source code"} : kProvenanceNames[i]));
+  return fmt::format("{} values", fmt::join(shares, ", "));
+}
 
 std::vector<HeadlineEntry> headline_of(const RunOptions& options,
                                        const TrainingStepResult& result) {
-  return {
+  std::vector<HeadlineEntry> out{
       {"model", {model_line(result.scenario), hardware_line(result), layout_line(result.scenario)}},
       step_entry(result),
       memory_entry(result.memory),
       limit_entry(options, result)};
+  if (!result.provenance.values.empty()) out.push_back(provenance_entry(result.provenance));
+  return out;
 }
 
 std::vector<std::string> extrapolation_lines(const Confidence& confidence) {

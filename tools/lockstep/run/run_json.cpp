@@ -269,6 +269,18 @@ Json limits_json(const std::vector<TrainingStepLimit>& limits) {
   return out;
 }
 
+Json provenance_json(const StepProvenance& provenance) {
+  Json fractions = Json::object();
+  for (std::size_t i = 0; i < kProvenances; ++i)
+    fractions[kProvenanceNames[i]] = provenance.fractions[i];
+  Json values = Json::array();
+  for (const StepProvenance::Value& each : provenance.values)
+    values.push_back({{"value", each.basis.value},
+                      {"provenance", to_string(each.basis.provenance)},
+                      {"fraction", each.fraction}});
+  return {{"fractions", std::move(fractions)}, {"values", std::move(values)}};
+}
+
 Json suggestions_json(const TrainingStepSuggestions& suggestions) {
   Json best = Json::array();
   for (const Suggestion& each : suggestions.best)
@@ -378,6 +390,7 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   out["averaging"] = averaging_json(result);
   out["prediction"] = prediction_json(result);
   out["limits"] = limits_json(result.limits);
+  out["provenance"] = provenance_json(result.provenance);
   out["suggestions"] = suggestions_json(result.suggestions);
   out["variants"] = variants_json(variants);
   out["breakdown"] = breakdown_of(result);

@@ -48,6 +48,7 @@ class RunResult(Result):
     gpu_hours = Value[Optional[float]]("Of the whole training.")
     prediction = Value[Optional[Record]]("Expected time on hardware and prediction interval.")
     limits = Value[Tuple[Record, ...]]("What the critical path is made of.")
+    provenance = Value[Record]("How the values are known on which the time rests.")
     breakdown = Value[Record]("Time of the rank that determines the step.")
     memory = Value[Record]("Memory of the rank that needs most.")
     links = Value[Tuple[Record, ...]]("The busiest links.")
