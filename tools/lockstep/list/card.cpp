@@ -127,6 +127,7 @@ Report report_of(Card&& card) {
                  {"value", "value", "", true, 40},
                  {"source", "source", "", true, 60},
                  {"provenance", "provenance", "", true}};
+  out.left_out_first = {"provenance"};
   out.sections.push_back({{}, std::move(card).rows()});
   return out;
 }
