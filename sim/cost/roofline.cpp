@@ -157,7 +157,7 @@ Basis Roofline::basis_of_computing(const Kernel& kernel) const {
 Basis Roofline::basis_of_moving(const Kernel& kernel) const {
   const DeviceBasis& of = *model_.basis;
   const KindFigures& kind = figures_of(kernel);
-  const Class in = casts_weights(kernel) ? Class::elementwise : kernel.of;
+  const Class in = casts_operands(kernel) ? Class::elementwise : kernel.of;
   const Basis& own = of.kinds[static_cast<std::size_t>(kernel.kind)];
   const double bytes = kind.traffic * kernel.moved_bytes;
   const double moving = moved_by(kind, bytes, in);

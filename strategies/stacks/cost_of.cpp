@@ -157,6 +157,10 @@ void set_gemms(DeviceBasis& out, const BasisFinder& finder) {
     const bool half = dtype == Dtype::bf16 || dtype == Dtype::fp16;
     if (!half && !tiles(dtype)) gemm.provenance = Provenance::assumed;
   }
+  for (const Dtype dtype : {Dtype::fp8_block, Dtype::nvfp4}) {
+    out.gemms[at(dtype)] = tiles(dtype).value_or(out.gemms[at(Dtype::fp8)]);
+    if (!tiles(dtype)) out.gemms[at(dtype)].provenance = Provenance::assumed;
+  }
 }
 
 void set_memory(DeviceBasis& out, const BasisFinder& kernels, const Basis& bandwidth) {
@@ -174,8 +178,11 @@ DeviceBasis basis_of(const Device& device, const KernelFigures& kernels, const S
                                fitted ? "the calibration" : "kernels/" + kernels.id};
   const BasisFinder of_stack{stack.sources, "stacks/" + stack.id};
   DeviceBasis out;
-  for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8})
-    out.peaks[at(dtype)] = of_device.of(pointer_to("/peak", to_string(dtype)));
+  for (const Dtype dtype : {Dtype::fp64, Dtype::fp32, Dtype::bf16, Dtype::fp16, Dtype::fp8,
+                            Dtype::fp8_block, Dtype::nvfp4}) {
+    const auto peak = static_cast<std::size_t>(peak_precision(dtype));
+    out.peaks[at(dtype)] = of_device.of(pointer_to("/peak", kPrecisionNames.at(peak)));
+  }
   set_gemms(out, of_kernels);
   out.attention = of_kernels.of(pointer_to("/attention", attention) + "/head_sizes");
   out.convolution = of_kernels.of("/convolution_efficiency");

@@ -98,8 +98,8 @@ TEST_CASE("an alias of no file and an unknown kind of files are errors") {
        "\"alpha-one\"?\n" +
        file +
        ":1:32: error: /gadgets: unknown key \"gadgets\"; allowed are \"$schema\", \"devices\", "
-       "\"clusters\", \"models\", \"scenarios\", \"stacks\", \"spaces\", \"campaigns\"\n2 errors; "
-       "nothing was run")
+       "\"clusters\", \"models\", \"scenarios\", \"stacks\", \"precisions\", \"spaces\", "
+       "\"campaigns\"\n2 errors; nothing was run")
           .c_str(),
       ConfigError);
 }
