@@ -7,15 +7,19 @@ namespace {
 
 constexpr std::int64_t kMostGpus = 1 << 24;
 constexpr std::int64_t kMostPerNode = 256;
+constexpr std::int64_t kMostSequences = 1'000'000'000;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 50U;
+constexpr double kFastestNic = 1e6;  // Gb/s
+
+/// Of published models; model_readers.hpp has those of models to simulate.
+namespace limits {
 constexpr std::int64_t kMostLayers = 100'000;
 constexpr std::int64_t kWidest = 1'000'000;
 constexpr std::int64_t kMostHeads = 100'000;
 constexpr std::int64_t kMostExperts = 16'384;
 constexpr std::int64_t kLongestSequence = 1'000'000'000;
 constexpr std::int64_t kMostWords = 100'000'000;
-constexpr std::int64_t kMostSequences = 1'000'000'000;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 50U;
-constexpr double kFastestNic = 1e6;  // Gb/s
+}  // namespace limits
 
 /// The value without the members that are null: what does not apply.
 JsonValue without_nulls(const JsonValue* value) {
@@ -42,13 +46,13 @@ void drop_trays(JsonValue& cluster) {
 /// Mixture of experts: `experts` and `experts_per_token` together; the others only with them.
 void check_experts(ObjectReader& in) {
   const auto experts =
-      in.optional_integer({"experts", "Routed experts per layer"}, 2, kMostExperts);
-  const auto visited =
-      in.optional_integer({"experts_per_token", "Routed experts per token"}, 1, kMostExperts);
+      in.optional_integer({"experts", "Routed experts per layer"}, 2, limits::kMostExperts);
+  const auto visited = in.optional_integer({"experts_per_token", "Routed experts per token"}, 1,
+                                           limits::kMostExperts);
   const auto ffn = in.optional_integer(
-      {"expert_ffn", "Inner dimension of an expert (default: ffn)"}, 1, 4 * kWidest);
-  const auto shared =
-      in.optional_integer({"shared_experts", "Shared experts (default: 0)"}, 0, kMostExperts);
+      {"expert_ffn", "Inner dimension of an expert (default: ffn)"}, 1, 4 * limits::kWidest);
+  const auto shared = in.optional_integer({"shared_experts", "Shared experts (default: 0)"}, 0,
+                                          limits::kMostExperts);
   in.refine("dependencies",
             R"({"experts": ["experts_per_token"], "experts_per_token": ["experts"],
                 "expert_ffn": ["experts"], "shared_experts": ["experts"]})");
@@ -59,15 +63,15 @@ void check_experts(ObjectReader& in) {
 
 void check_model(ObjectReader& in, MeasuredRun& run) {
   (void)in.optional_string("name");
-  (void)in.integer("layers", 1, kMostLayers);
-  (void)in.integer("hidden", 1, kWidest);
-  (void)in.integer("heads", 1, kMostHeads);
-  (void)in.optional_integer("kv_heads", 1, kMostHeads);
-  (void)in.optional_integer("ffn", 1, 4 * kWidest);
+  (void)in.integer("layers", 1, limits::kMostLayers);
+  (void)in.integer("hidden", 1, limits::kWidest);
+  (void)in.integer("heads", 1, limits::kMostHeads);
+  (void)in.optional_integer("kv_heads", 1, limits::kMostHeads);
+  (void)in.optional_integer("ffn", 1, 4 * limits::kWidest);
   (void)in.optional_boolean("gated_mlp");
-  (void)in.integer("seq", 1, kLongestSequence);
+  (void)in.integer("seq", 1, limits::kLongestSequence);
   check_experts(in);
-  (void)in.optional_integer("vocab", 1, kMostWords);
+  (void)in.optional_integer("vocab", 1, limits::kMostWords);
   (void)in.optional_boolean("tied_embeddings");
   run.attention = in.one_of("attention", "attention", {"flash", "unfused"}, "");
 }
@@ -75,7 +79,7 @@ void check_model(ObjectReader& in, MeasuredRun& run) {
 void check_degrees(ObjectReader& in) {
   for (const std::string_view key : {"dp", "tp", "pp", "cp", "ep", "etp"})
     (void)in.optional_integer(key, 1, kMostGpus);
-  (void)in.optional_integer("vpp", 1, kMostLayers);
+  (void)in.optional_integer("vpp", 1, limits::kMostLayers);
   (void)in.optional_integer("zero", 0, 3);
   (void)in.optional_integer("shard_ranks", 0, kMostGpus);
 }
