@@ -10,6 +10,7 @@
 #include "strategies/scenario/without_effect.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep {
 namespace {
@@ -156,7 +157,8 @@ void add_fabric(const JsonValue* scenario, const ScenarioParts& parts,
   const auto* name = fabric == nullptr ? nullptr : fabric->get_if<std::string>();
   const char* alone = "all GPUs are in one node, nothing goes through NICs";
   const bool one_node = parts.cluster.cluster.nodes() == 1;
-  if (name != nullptr && *name != "infiniband")
+  const bool modeled = transport_latency(parts.cluster.cluster) > Duration{};
+  if (name != nullptr && *name != "infiniband" && (one_node || !modeled))
     out.push_back({"cluster.fabric",
                    one_node ? std::string{alone}
                             : fmt::format("no latencies of {} are shipped, those of InfiniBand "

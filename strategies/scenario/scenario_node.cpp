@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/config/json_values.hpp"
+#include "topologies/files/cluster_reader.hpp"
 
 namespace lockstep {
 namespace {
@@ -81,6 +82,29 @@ Reference find_reference(const NodeFigures& figures, const ScenarioFolders& fold
                             "",
                             "no cluster here has figures for nodes of \"" + figures.device.id +
                                 "\"; describe them in a cluster file"}};
+}
+
+/// Transports of the shipped clusters, by the device that is nearest.
+std::optional<JsonValue> shipped_transport(const NodeFigures& figures,
+                                           const ScenarioFolders& folders) {
+  std::optional<JsonValue> out;
+  int most = 0;
+  for (const std::string& id : device_ids(folders.configs / "clusters")) {
+    const JsonDocument document = read_json(folders.configs / "clusters" / (id + ".json"));
+    const auto* root = document.root.get_if<JsonObject>();
+    const JsonObject* fabric = root == nullptr ? nullptr : object_member(*root, "fabric");
+    const JsonObject* transport = fabric == nullptr ? nullptr : object_member(*fabric, "transport");
+    if (transport == nullptr || text_member(*transport, "name") != figures.fabric) continue;
+    const Device device =
+        load_device(folders.configs / "devices" / (text_member(*root, "device") + ".json"));
+    const int value = device.id == figures.device.id                             ? 3
+                      : device.pcie_generation == figures.device.pcie_generation ? 2
+                                                                                 : 1;
+    if (value <= most) continue;
+    most = value;
+    out = JsonValue{{}, *transport};
+  }
+  return out;
 }
 
 bool is_direct(const Reference& reference) {
@@ -248,20 +272,24 @@ JsonValue written_node(const NodeFigures& figures, const Reference& reference) {
   return std::move(node).node();
 }
 
-std::optional<JsonValue> fabric_json(const NodeFigures& figures, const Reference& reference) {
-  if (!reference.fabric || figures.nic_gbps == 0) return reference.fabric;
+std::optional<JsonValue> fabric_json(const NodeFigures& figures, const Reference& reference,
+                                     const ScenarioFolders& folders) {
+  if (!reference.fabric) return std::nullopt;
   JsonObject fabric = *reference.fabric->get_if<JsonObject>();
+  if (auto transport = shipped_transport(figures, folders))
+    set_member(fabric, "transport", *std::move(transport));
   const JsonObject* link = object_member(fabric, "link");
-  if (link == nullptr) return reference.fabric;
   const double share =
       static_cast<double>(figures.nics_per_node) / static_cast<double>(nics_of(figures));
-  JsonValue given = with(*link, "bandwidth", rate_json(figures.nic_gbps * share * 125e6));
-  auto& members = *std::get_if<JsonObject>(&given.data);
-  const JsonValue* tag = find_member(*link, "provenance");
-  if (tag != nullptr && find_member(*link, "latency_provenance") == nullptr)
-    set_member(members, "latency_provenance", *tag);
-  set_member(members, "provenance", json_of("assumed"));
-  set_member(fabric, "link", std::move(given));
+  if (link != nullptr && figures.nic_gbps > 0) {
+    JsonValue given = with(*link, "bandwidth", rate_json(figures.nic_gbps * share * 125e6));
+    auto& members = *std::get_if<JsonObject>(&given.data);
+    const JsonValue* tag = find_member(*link, "provenance");
+    if (tag != nullptr && find_member(*link, "latency_provenance") == nullptr)
+      set_member(members, "latency_provenance", *tag);
+    set_member(members, "provenance", json_of("assumed"));
+    set_member(fabric, "link", std::move(given));
+  }
   return JsonValue{{}, std::move(fabric)};
 }
 
@@ -331,7 +359,7 @@ std::optional<NodeFigures> read_node_figures(ObjectReader& in, const ScenarioFol
             1e5)
           .value_or(0);
   figures.fabric = in.one_of({"fabric", "Network between nodes"}, "fabric",
-                             {"infiniband", "roce", "efa", "slingshot", "omnipath"}, "infiniband");
+                             {kTransportNames.begin(), kTransportNames.end()}, "infiniband");
   in.refine(
       "description",
       R"("Cluster from a few parameters; configs/scenarios/README.md lists how the others are derived")");
@@ -366,7 +394,8 @@ JsonDocument cluster_document(const NodeFigures& figures, const ScenarioFolders&
     set_member(root, "node", written_node(figures, reference));
   }
   set_member(root, "nodes", json_of(nodes));
-  if (auto fabric = fabric_json(figures, reference)) set_member(root, "fabric", *std::move(fabric));
+  if (auto fabric = fabric_json(figures, reference, folders))
+    set_member(root, "fabric", *std::move(fabric));
   return {"cluster", {{}, std::move(root)}};
 }
 

@@ -39,8 +39,8 @@ struct NodeFigures {
 /// and one PCIe switch per NIC, at least two, with the GPUs distributed over them. NVLink has the
 /// total bandwidth of the device's links; a link to a switch has half the latency of a direct one.
 /// More NICs than GPUs become one NIC per GPU with its share of the total bandwidth. The fabric is
-/// the reference's at the NICs' bandwidth, whatever its kind (also RoCE, EFA, Slingshot and
-/// Omni-Path, whose latencies are not shipped).
+/// the reference's at the NICs' bandwidth, with the transport of that name of a shipped cluster
+/// (EFA; the latencies of RoCE, Slingshot and Omni-Path are not shipped).
 /// Throws ConfigError if there is no reference.
 [[nodiscard]] JsonDocument cluster_document(const NodeFigures& figures,
                                             const ScenarioFolders& folders);

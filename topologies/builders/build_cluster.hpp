@@ -11,6 +11,7 @@ namespace lockstep {
 struct BuilderCall {
   const Builder* builder = nullptr;
   Parameters parameters;
+  Duration transport_latency{};  // of a fabric, as transport_latency(Cluster)
 };
 
 /// Builds a cluster. `topology`: a direct builder, a fabric (of single GPUs), or a node; several

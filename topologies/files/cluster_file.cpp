@@ -43,8 +43,7 @@ void blame(const Plan& plan, ObjectReader& in, const BuildError& error) {
 
 std::optional<BuilderCall> read_fabric(const std::optional<ValueReader>& at) {
   if (!at) return std::nullopt;
-  return at->object(
-      [](ObjectReader& in) { return read_builder_call(in, "fabric", &Builder::is_fabric); });
+  return at->object(read_fabric_call);
 }
 
 std::optional<BuilderCall> read_topology(const std::optional<ValueReader>& at) {

@@ -14,7 +14,8 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t kMostCount = 65'536;  // of any one parameter
+constexpr std::int64_t kMostCount = 65'536;                                  // of any one parameter
+constexpr Duration kMostLatency = Duration::picoseconds(1'000'000'000'000);  // no path overflows
 
 /// "2:1".
 std::optional<Ratio> parse_ratio(const std::string& text) {
@@ -85,7 +86,6 @@ bool has_shape(const Builder& row) {
 
 LinkFigures read_link(ObjectReader& in) {
   constexpr double kLeastEfficiency = 0.001;
-  constexpr Duration kMostLatency = Duration::picoseconds(1'000'000'000'000);  // no path overflows
   LinkFigures figures;
   figures.bandwidth = in.rate("bandwidth");
   figures.latency = in.duration("latency");
@@ -123,12 +123,30 @@ BuilderCall read_builder_call(ObjectReader& in, std::string_view noun,
   return call;
 }
 
+BuilderCall read_fabric_call(ObjectReader& in) {
+  BuilderCall call = read_builder_call(in, "fabric", &Builder::is_fabric);
+  const auto transport = in.optional_object(
+      {"transport", "Transport of the NICs (default: InfiniBand, which adds nothing)"},
+      [](ObjectReader& of) {
+        (void)of.one_of("name", "transport", {kTransportNames.begin(), kTransportNames.end()});
+        (void)optional_provenance(of, kProvenanceKey);
+        const Duration latency = of.duration(
+            {"latency", "Of a message between nodes beyond its links; messages overlap in it"});
+        if (latency > kMostLatency)
+          of.note("latency", "expected at most 1 s, got " + to_string(latency));
+        (void)of.string("source");
+        return latency;
+      });
+  call.transport_latency = transport.value_or(Duration{});
+  return call;
+}
+
 void describe_cluster_body(ObjectReader& in) {
   const auto call = [&in](const std::optional<ValueReader>& at,
                           const std::function<bool(const Builder&)>& allows) {
     (void)at->object([&](ObjectReader& of) { return read_builder_call(of, "topology", allows); });
   };
-  const auto fabric = [&] { call(in.optional("fabric"), &Builder::is_fabric); };
+  const auto fabric = [&] { (void)in.optional("fabric")->object(read_fabric_call); };
   const auto nodes = [&in] {
     (void)in.integer({"nodes", "Number of nodes; --nodes overrides it"}, 1, kMostNodes);
   };

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "sim/config/reader.hpp"
 #include "topologies/builders/build_cluster.hpp"
@@ -13,6 +15,10 @@ namespace lockstep {
 
 struct NodeBlueprint;
 
+/// Networks between nodes.
+inline constexpr std::array<std::string_view, 5> kTransportNames{"infiniband", "roce", "efa",
+                                                                 "slingshot", "omnipath"};
+
 /// Parameters of a cable: bandwidth, latency, efficiency (default 1), an informal source and its
 /// provenance.
 [[nodiscard]] LinkFigures read_link(ObjectReader& in);
@@ -21,6 +27,9 @@ struct NodeBlueprint;
 /// expected in errors; only builders that `allows` admits are accepted.
 [[nodiscard]] BuilderCall read_builder_call(ObjectReader& in, std::string_view noun,
                                             const std::function<bool(const Builder&)>& allows);
+
+/// The same of a fabric, with the transport of its NICs.
+[[nodiscard]] BuilderCall read_fabric_call(ObjectReader& in);
 
 /// Describes the forms of a cluster file, each by the topologies that it may have.
 void describe_cluster_body(ObjectReader& in);

@@ -39,6 +39,7 @@ struct ClusterData {
   int planes = 0;  // 0: no fabric
   bool rail_first = false;
   FabricBlueprint fabric;
+  Duration transport_latency{};
   std::vector<std::vector<VertexId>> plane_terminals;  // per plane: of the node
   LinkTable switch_links;                              // of a plane
 

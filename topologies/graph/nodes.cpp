@@ -53,4 +53,8 @@ std::string node_sizes_text(const Cluster& cluster) {
   return has_equal_nodes(cluster) ? most : std::to_string(smallest_node(cluster)) + " to " + most;
 }
 
+Duration transport_latency(const Cluster& cluster) {
+  return cluster.data().transport_latency;
+}
+
 }  // namespace lockstep

@@ -21,4 +21,8 @@ namespace lockstep {
 /// Ranks per node in words: "8", or "1 to 7" if nodes differ in size.
 [[nodiscard]] std::string node_sizes_text(const Cluster& cluster);
 
+/// Latency that the transport of the NICs adds to a message between nodes, beyond the links it
+/// crosses. Messages in flight overlap in it, so that it belongs to no link. 0: none.
+[[nodiscard]] Duration transport_latency(const Cluster& cluster);
+
 }  // namespace lockstep

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "strategies/scenario/scenario.hpp"
+#include "topologies/graph/nodes.hpp"
 #include "topologies/routing/routing.hpp"
 
 /// Clusters in a few figures, as tables of measured runs give them.
@@ -61,6 +62,21 @@ TEST_CASE("eight GPUs and NICs are the shipped node of that GPU") {
     CHECK(few.link(id).figures.carried() == shipped.link(id).figures.carried());
     CHECK(few.link(id).figures.latency == shipped.link(id).figures.latency);
   }
+}
+
+TEST_CASE("EFA has the transport of the shipped cluster of that GPU, others have none") {
+  const auto transport = [](const std::string& gpu, const std::string& fabric) {
+    return transport_latency(
+        cluster_of(R"({"gpu": ")" + gpu + R"(", "gpus": 16, "fabric": ")" + fabric + "\"}"));
+  };
+  const Duration p5 = transport_latency(cluster_of(R"({"file": "aws-p5", "nodes": 2})"));
+  CHECK(p5 > 10_us);
+  CHECK(p5 < 40_us);
+  CHECK(transport("h100-sxm5-80gb", "efa") == p5);
+  CHECK(transport("b200-sxm-180gb", "efa") ==
+        transport_latency(cluster_of(R"({"file": "aws-p6-b200", "nodes": 2})")));
+  CHECK(transport("h100-sxm5-80gb", "infiniband") == Duration{});
+  CHECK(transport("h100-sxm5-80gb", "roce") == Duration{});
 }
 
 TEST_CASE("fewer NICs share a node's GPUs evenly, one rail each") {

@@ -199,6 +199,9 @@ TEST_CASE("the schema and the reader refuse the same nodes") {
       {"zero nodes", "/nodes", "0"},
       {"ranks", "/ranks", "4"},
       {"fabric of nodes", "/fabric/builder", "\"dgx_h100\""},
+      {"transport without a source", "/fabric/transport", R"({"name": "efa", "latency": "20 us"})"},
+      {"unknown transport", "/fabric/transport",
+       R"({"name": "myrinet", "latency": "20 us", "source": "x"})"},
       {"both", "/graph", R"({"vertices": [{"id": "a", "kind": "gpu"}], "cables": []})"},
       {"source a number", "/node/vertices/0/source", "1"},
       {"no GPUs", "/node", R"({"vertices": [{"id": "a", "kind": "cpu"}], "cables": []})"}};
