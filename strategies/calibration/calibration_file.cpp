@@ -47,7 +47,14 @@ NcclCost read_cost(ObjectReader& in) {
   out.key.several_nodes = in.one_of("nodes", "number of nodes", {"one", "several"}) == "several";
   out.launch = in.duration("launch");
   out.hop = in.duration({"hop", "Latency per hop inside a node"}, Duration{});
+  if (const auto hidden =
+          in.optional({"hop_hidden_by",
+                       "Own part whose transfer hides the hops; smaller parts hide a "
+                       "proportional share (omitted: hops are not hidden)"}))
+    out.hop_hidden_by = hidden->positive_bytes();
   out.network_hop = in.duration({"network_hop", "Latency per hop between nodes"}, Duration{});
+  out.loop = in.duration({"loop", "Latency per loop of NVLS over the buffers of its channels"},
+                         Duration{});
   out.wire = in.optional_rate("wire");
   out.own = in.optional_rate("own");
   out.source = in.string("source");
@@ -58,7 +65,8 @@ NcclCost read_cost(ObjectReader& in) {
 void read_costs(ObjectReader& in, std::vector<NcclCost>& costs) {
   in.optional_array({"collectives",
                      "Costs of collectives in addition to their links: launch + hops * hop + "
-                     "network hops * network_hop + bytes sent per rank / wire + own part / own"},
+                     "network hops * network_hop + loops * loop + bytes sent per rank / wire + "
+                     "own part / own"},
                     [&costs](const ValueReader& one) {
                       NcclCost cost = one.object(read_cost);
                       const auto same = [&cost](const NcclCost& other) {

@@ -33,13 +33,17 @@ struct NcclCostKey {
   friend bool operator==(const NcclCostKey&, const NcclCostKey&) = default;
 };
 
-/// launch + hops * hop + network_hops * network_hop + wire / `wire` + own / `own`, with the terms
-/// of NcclCostTerms.
+/// launch + hops * hop + network_hops * network_hop + loops * loop + wire / `wire` + own / `own`,
+/// with the terms of NcclCostTerms.
 struct NcclCost {
   NcclCostKey key{};
-  Duration launch{};           // of the kernel, before the first byte
-  Duration hop{};              // per hop inside a node, beyond link latency
+  Duration launch{};  // of the kernel, before the first byte
+  Duration hop{};     // per hop inside a node, beyond link latency
+  /// A rank's own part whose transfer hides the hops; smaller parts hide a proportional share of
+  /// each. None: nothing is hidden.
+  std::optional<Bytes> hop_hidden_by{};
   Duration network_hop{};      // per hop between nodes, beyond link latency
+  Duration loop{};             // per loop of NVLS over the buffers of its channels
   std::optional<Rate> wire{};  // additional time per sent byte of a rank; none: no time
   std::optional<Rate>
       own{};  // additional time per byte of a rank's own part (copies, reductions); none: no time

@@ -1,5 +1,6 @@
 #include "strategies/nccl/cost_terms.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -38,10 +39,45 @@ double sent_bytes(const NcclFacts& facts, const NcclCostKey& key, const Sends& s
   return message * sends.all / facts.ranks;
 }
 
+/// Of trees: up and down the levels between nodes.
+double tree_network_hops(const NcclFacts& facts) {
+  return facts.nodes > 1 ? 2.0 * std::max(1, nccl::floor_log2(facts.nodes)) : 0;
+}
+
 /// Trees: up and down the chain of a node and the levels between nodes.
 void set_tree_hops(const NcclFacts& facts, NcclCostTerms& terms) {
   terms.hops = 2.0 * (facts.ranks_per_node() - 1);
-  terms.network_hops = facts.nodes > 1 ? 2.0 * std::max(1, nccl::floor_log2(facts.nodes)) : 0;
+  terms.network_hops = tree_network_hops(facts);
+}
+
+/// Messages between nodes of which each waits for the one before: NVLS over several nodes is a
+/// tree of them, grouped sends are in flight together.
+double messages_in_turn(const NcclFacts& facts, const NcclCostKey& key,
+                        const NcclCostTerms& terms) {
+  if (key.kind == NcclCostKind::nvls) return tree_network_hops(facts);
+  return key.kind == NcclCostKind::grouped ? std::min(1.0, terms.network_hops) : terms.network_hops;
+}
+
+/// A channel's chunks, one head after the other. Short messages take smaller ones, so that more
+/// overlap. Source: NCCL 2.30.7 src/enqueue.cc.
+double nvls_loops(const NcclTuning& tuning, const NcclFacts& facts, double message) {
+  const NcclNvlsChunks& chunks = tuning.chunks.nvls;
+  const auto channels = chunks.channels[facts.architecture];
+  if (!channels || facts.nvls.channels == 0) return 0;
+  Bytes chunk = chunks.step;
+  const auto of_channel = [&] {
+    return message / (static_cast<double>(*channels) * static_cast<double>(chunk.count()));
+  };
+  for (const NcclShorterChunk& shorter : chunks.shorter)
+    if (of_channel() < static_cast<double>(shorter.loops * facts.nvls.channels))
+      chunk = std::min(chunk, shorter.chunk);
+  return of_channel();
+}
+
+/// Of a hop's cost, what the transfer of a rank's part leaves exposed.
+double exposed(const NcclCost& cost, const NcclCostTerms& terms) {
+  if (!cost.hop_hidden_by) return 1;
+  return std::max(0.0, 1 - terms.own_bytes / static_cast<double>(cost.hop_hidden_by->count()));
 }
 
 int apart(NcclProtocol a, NcclProtocol b) {
@@ -93,7 +129,8 @@ NcclCostKey nccl_cost_key(const NcclTuning& tuning, const NcclFacts& facts, Coll
           kind_of(choice), choice.protocol,    facts.nodes > 1};
 }
 
-NcclCostTerms nccl_cost_terms(const NcclFacts& facts, const NcclCostKey& key, Bytes size) {
+NcclCostTerms nccl_cost_terms(const NcclTuning& tuning, const NcclFacts& facts,
+                              const NcclCostKey& key, Bytes size) {
   const auto message = static_cast<double>(size.count());
   const Sends sends = sends_of(facts, key);
   NcclCostTerms out;
@@ -105,6 +142,9 @@ NcclCostTerms nccl_cost_terms(const NcclFacts& facts, const NcclCostKey& key, By
   out.wire_bytes = sent_bytes(facts, key, sends, message) / sharers;
   if (!is_rooted(key.collective) && key.collective != Collective::send_recv)
     out.own_bytes = message / facts.ranks;
+  if (key.kind == NcclCostKind::nvls && !key.several_nodes)
+    out.loops = nvls_loops(tuning, facts, message);
+  out.transport_s = messages_in_turn(facts, key, out) * facts.transport_latency.seconds();
   return out;
 }
 
@@ -129,10 +169,11 @@ std::optional<Provenance> nccl_cost_provenance(const std::vector<NcclCost>& cost
 }
 
 Duration nccl_cost_time(const NcclCost& cost, const NcclCostTerms& terms) {
-  const double seconds = cost.launch.seconds() + terms.hops * cost.hop.seconds() +
-                         terms.network_hops * cost.network_hop.seconds() +
-                         seconds_for(terms.wire_bytes, cost.wire) +
-                         seconds_for(terms.own_bytes, cost.own);
+  const double seconds =
+      cost.launch.seconds() + terms.hops * exposed(cost, terms) * cost.hop.seconds() +
+      terms.network_hops * cost.network_hop.seconds() + terms.loops * cost.loop.seconds() +
+      terms.transport_s + seconds_for(terms.wire_bytes, cost.wire) +
+      seconds_for(terms.own_bytes, cost.own);
   constexpr double kLongest = 9e6;  // what 64 bits of picoseconds hold
   if (!(seconds < kLongest)) detail::throw_overflow("Duration");
   return Duration::picoseconds(std::llround(seconds * 1e12));
@@ -142,10 +183,13 @@ Duration nccl_overhead(const NcclTuning& tuning, const NcclFacts& facts, Collect
                        Bytes size, const NcclChoice& choice) {
   if (facts.ranks < 2) return {};
   const NcclCostKey key = nccl_cost_key(tuning, facts, collective, choice);
-  if (const NcclCost* cost = find_nccl_cost(tuning.costs, key))
-    return nccl_cost_time(*cost, nccl_cost_terms(facts, key, size));
-  if (!choice.algorithm) return {};
-  return tuning.base_latency[*choice.algorithm][choice.protocol].value_or(Duration{});
+  const NcclCostTerms terms = nccl_cost_terms(tuning, facts, key, size);
+  if (const NcclCost* cost = find_nccl_cost(tuning.costs, key)) return nccl_cost_time(*cost, terms);
+  NcclCost launch_alone;
+  if (choice.algorithm)
+    launch_alone.launch =
+        tuning.base_latency[*choice.algorithm][choice.protocol].value_or(Duration{});
+  return nccl_cost_time(launch_alone, terms);
 }
 
 }  // namespace lockstep

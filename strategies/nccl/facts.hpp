@@ -23,6 +23,7 @@ struct NcclFacts {
   NcclPath intra_path = NcclPath::nvl;  // the longest on a ring
   NcclPath inter_path = NcclPath::pix;  // from a GPU to its NIC
   Duration nic_latency;                 // as reported by the network plugin
+  Duration transport_latency;           // per message between nodes, beyond the links
   NcclGraph ring;                       // also used by trees, PAT and CollNet
   NcclGraph nvls;
   int channels = 1;           // used by kernels for large messages

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "strategies/nccl/search.hpp"
+#include "topologies/graph/nodes.hpp"
 #include "topologies/routing/routing.hpp"
 
 namespace lockstep {
@@ -249,6 +250,7 @@ NcclFacts nccl_facts_of(const NcclTuning& tuning, const Cluster& cluster, const 
   facts.nvlink = probe.nvlink();
   facts.intra_path = probe.intra_path();
   facts.inter_path = worst_nic(probe);
+  if (several) facts.transport_latency = transport_latency(cluster);
   const NcclLadder& ladder = tuning.ladders[facts.architecture];
   facts.ring = search_rings(ladder, tuning.channels, node, several);
   if (facts.architecture >= tuning.rules.nvls_from) {

@@ -55,7 +55,7 @@ std::optional<NcclPick> NcclCommunicator::pick(Collective collective, Bytes size
   if (const auto estimate = nccl_pick(*tuning_, facts_, collective, size, filters_))
     out.model = estimate->time;
   out.cost = nccl_cost_key(*tuning_, facts_, collective, *choice);
-  out.terms = nccl_cost_terms(facts_, out.cost, size);
+  out.terms = nccl_cost_terms(*tuning_, facts_, out.cost, size);
   out.provenance = nccl_cost_provenance(tuning_->costs, out.cost);
   out.launch = nccl_overhead(*tuning_, facts_, collective, size, *choice);
   out.choice = *std::move(choice);

@@ -110,10 +110,24 @@ struct NcclChunkHalving {
   Bytes least{1};
 };
 
+/// Messages of fewer than `loops` loops over the chunks so far take chunks of `chunk`.
+struct NcclShorterChunk {
+  std::int64_t loops = 1;
+  Bytes chunk{1};
+};
+
+/// NVLS inside a node moves one chunk per channel and head in a loop.
+struct NcclNvlsChunks {
+  Bytes step{1};                                                        // the largest chunk
+  std::vector<NcclShorterChunk> shorter{};                              // applied in turn
+  NcclTable<NcclArchitecture, std::optional<std::int64_t>> channels{};  // none: no NVLS
+};
+
 struct NcclChunks {
   NcclTable<NcclProtocol, Bytes> step;  // data
   std::int64_t pipeline_steps = 1;      // of a chunk of broadcast and reduce
   std::vector<NcclChunkHalving> tree_ll128;
+  NcclNvlsChunks nvls;
   Bytes send_recv_ll_up_to;  // grouped sends use LL up to this size, Simple above
 };
 

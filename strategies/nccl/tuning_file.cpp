@@ -313,12 +313,32 @@ class TuningReader {
     });
     chunks.pipeline_steps = in.integer("pipeline_steps", 1, kMostCount);
     chunks.send_recv_ll_up_to = in.bytes({"send_recv_ll_up_to", "Such as \"64 B\""});
+    in.object({"nvls", "Of NVLS inside a node"},
+              [&chunks](ObjectReader& nvls) { chunks.nvls = nvls_chunks(nvls); });
     chunks.tree_ll128.clear();
     in.array("tree_ll128", [&chunks](const ValueReader& value) {
       chunks.tree_ll128.push_back(value.object([](ObjectReader& one) {
         return NcclChunkHalving{one.integer("pieces", 1, kMostCount), one.positive_bytes("least")};
       }));
     });
+  }
+
+  static NcclNvlsChunks nvls_chunks(ObjectReader& in) {
+    NcclNvlsChunks out;
+    out.step = in.positive_bytes({"step", "Largest chunk of a channel and head"});
+    in.array({"shorter", "Chunks of messages that fill fewer loops, applied in turn"},
+             [&out](const ValueReader& value) {
+               out.shorter.push_back(value.object([](ObjectReader& one) {
+                 return NcclShorterChunk{one.integer("loops", 1, kMostCount),
+                                         one.positive_bytes("chunk")};
+               }));
+             });
+    in.object({"channels", "By architecture; an omitted one: unsupported"},
+              [&out](ObjectReader& channels) {
+                for (const NcclArchitecture of : nccl_values<NcclArchitecture>())
+                  out.channels[of] = channels.optional_integer(nccl_name(of), 1, kMostCount);
+              });
+    return out;
   }
 
   void recognition(ObjectReader& in) {

@@ -18,7 +18,7 @@ const std::filesystem::path kKernels = kRoot + "/configs/kernels";
 const std::string kSmall = R"({"name": "a test", "summary": "by hand",
   "collectives": [{"nccl": "2.30", "architecture": "hopper", "collective": "all_reduce",
     "algorithm": "ring", "protocol": "ll", "nodes": "one", "launch": "5 us", "hop": "0.8 us",
-    "wire": "200 GB/s", "source": "by hand"}],
+    "wire": "200 GB/s", "hop_hidden_by": "16 MiB", "loop": "9 us", "source": "by hand"}],
   "kernels": {"h100-sxm5-80gb": {"extends": "hopper", "name": "of this box",
     "convolution_efficiency": {"value": 0.5, "source": "by hand"}}},
   "stacks": {"eager": {"host_time": "7 us", "slowdown_while_communicating": 1.2,
@@ -45,6 +45,8 @@ TEST_CASE("a calibration says what it says") {
   CHECK(of.collectives[0].launch == 5_us);
   CHECK(of.collectives[0].network_hop == Duration{});
   CHECK(of.collectives[0].wire == 200_GBps);
+  CHECK(of.collectives[0].hop_hidden_by == 16_MiB);
+  CHECK(of.collectives[0].loop == 9_us);
   CHECK_FALSE(of.collectives[0].own);
   CHECK(of.kernels.at("h100-sxm5-80gb").convolution_efficiency == 0.5);
   CHECK(of.stacks.at("eager").host_time == 7_us);
@@ -95,6 +97,7 @@ TEST_CASE("schema and reader of calibrations agree") {
            {"another collective", "/collectives/0/collective", "\"sum\""},
            {"nodes in numbers", "/collectives/0/nodes", "2"},
            {"a rate of nothing", "/collectives/0/wire", "\"0 GB/s\""},
+           {"hidden by nothing", "/collectives/0/hop_hidden_by", "\"0 B\""},
            {"kernels as a text", "/kernels/h100-sxm5-80gb", "\"hopper\""},
            {"faster beside communication", "/stacks/eager/slowdown_while_communicating", "0.9"}}) {
     CAPTURE(m.name);

@@ -127,6 +127,12 @@ TEST_CASE("written-out clusters are looked at as well") {
   CHECK(kinds(facts) == "volta other nvlink nvl/phb");
 }
 
+TEST_CASE("the transport of the NICs is a fact between nodes alone") {
+  CHECK(facts_of("aws-p5", {2, std::nullopt, 0}).transport_latency > 10_us);
+  CHECK(facts_of("aws-p5", {1, std::nullopt, 0}).transport_latency == Duration{});
+  CHECK(facts_of("dgx-h100", {2, std::nullopt, 0}).transport_latency == Duration{});
+}
+
 TEST_CASE("every shipped cluster has facts that a choice can be made by") {
   for (const std::string& id : device_ids(kConfigs / "clusters")) {
     CAPTURE(id);

@@ -132,6 +132,8 @@ TEST_CASE("schema and reader accept every shipped tuning and refuse the same cha
            {"no speeds", "/search/volta/intra", "[]"},
            {"half a channel", "/channels/factor", "1.5"},
            {"no chunk", "/chunks/step/ll", "\"0 B\""},
+           {"no chunk of NVLS", "/chunks/nvls/step", "\"0 B\""},
+           {"no channel of NVLS", "/chunks/nvls/channels/hopper", "0"},
            {"no algorithms", "/algorithms/names", "[]"}}) {
     CAPTURE(m.name);
     CHECK(both.verdict(mutated(whole(), m)) == "both refuse");

@@ -39,7 +39,9 @@ Json cost_json(const NcclCost& cost) {
   out["nodes"] = cost.key.several_nodes ? "several" : "one";
   out["launch"] = duration(cost.launch);
   if (cost.hop > Duration{}) out["hop"] = duration(cost.hop);
+  if (cost.hop_hidden_by) out["hop_hidden_by"] = to_string(*cost.hop_hidden_by);
   if (cost.network_hop > Duration{}) out["network_hop"] = duration(cost.network_hop);
+  if (cost.loop > Duration{}) out["loop"] = duration(cost.loop);
   if (cost.wire) out["wire"] = rate(*cost.wire);
   if (cost.own) out["own"] = rate(*cost.own);
   out["source"] = cost.source;

@@ -22,8 +22,10 @@ std::string rate_text(const char* name, const std::optional<Rate>& rate) {
 std::string figures_of(const NcclCost& cost) {
   std::string out = fmt::format("launch {:.4g} us", cost.launch.seconds() * 1e6);
   if (cost.hop > Duration{}) out += fmt::format(", hop {:.4g} us", cost.hop.seconds() * 1e6);
+  if (cost.hop_hidden_by) out += fmt::format(", hidden by {}", to_string(*cost.hop_hidden_by));
   if (cost.network_hop > Duration{})
     out += fmt::format(", network hop {:.4g} us", cost.network_hop.seconds() * 1e6);
+  if (cost.loop > Duration{}) out += fmt::format(", loop {:.4g} us", cost.loop.seconds() * 1e6);
   return out + rate_text("wire", cost.wire) + rate_text("own", cost.own);
 }
 
