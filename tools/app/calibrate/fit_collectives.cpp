@@ -20,7 +20,7 @@ struct Points {
   std::vector<UnmodeledRow> left_out{};
 };
 
-/// What a table's points take on the links alone.
+/// What a table's measured points take on the links alone; stated limits are not measured.
 Points points_of(const CollectiveTable& table) {
   Points out;
   const auto leave_out = [&](const std::exception& error) {
@@ -28,7 +28,7 @@ Points points_of(const CollectiveTable& table) {
   };
   try {
     for (const TablePoint& point : table_points(table, {})) {
-      if (!point.cost) continue;
+      if (!point.cost || !point.measured.time) continue;
       out.points.push_back({table.origin.id, point.cost->first, point.cost->second,
                             (point.time - point.beside).seconds(), measured_seconds(table, point)});
     }

@@ -25,6 +25,13 @@ LoadedCluster cluster_of(const CollectiveTable& table) {
   return {cluster.name, "", std::move(cluster.device), std::move(cluster.cluster), {}};
 }
 
+/// NVIDIA's slides state the limits of NVLink twice, with the switches' reduction (NVLS) and
+/// without: what names no algorithm is the latter.
+bool is_without_reduction(const CollectiveTable& table, const Cluster& cluster) {
+  return table.algorithm.empty() && cluster.nodes() == 1 &&
+         table.origin.source.find("NVIDIA GTC slides") != std::string::npos;
+}
+
 /// What NCCL would pick, from what the table says was pinned; reduction in the network's switches,
 /// which needs a plugin, as the algorithm that it is.
 struct NcclCandidate {
@@ -32,7 +39,8 @@ struct NcclCandidate {
   NcclRequest nccl{};
 };
 
-NcclCandidate nccl_candidate(const CollectiveTable& table, const std::vector<NcclCost>& costs) {
+NcclCandidate nccl_candidate(const CollectiveTable& table, const Cluster& cluster,
+                             const std::vector<NcclCost>& costs) {
   NcclCandidate out;
   out.candidate.collective = table.collective;
   out.candidate.kind = Candidate::Kind::nccl;
@@ -48,6 +56,7 @@ NcclCandidate nccl_candidate(const CollectiveTable& table, const std::vector<Ncc
     // Where NVLS is stated it was among what NCCL chose from: short messages went by rings.
     out.nccl.algorithms = table.algorithm;
   }
+  if (is_without_reduction(table, cluster)) out.nccl.algorithms = "^nvls";
   return out;
 }
 
@@ -70,7 +79,7 @@ std::vector<TablePoint> table_points(const CollectiveTable& table,
   if (cluster.cluster.ranks() != table.ranks)
     throw RequestError(
         fmt::format("{} ranks on a cluster of {}", table.ranks, cluster.cluster.ranks()));
-  const NcclCandidate asked = nccl_candidate(table, costs);
+  const NcclCandidate asked = nccl_candidate(table, cluster.cluster, costs);
   const CollectiveSetup setup(std::move(cluster), NetworkRequest{}, true);
   const CollectiveRunner runner(setup, {find_element_type("float"), 0, Duration{}, 1, &asked.nccl});
   if (const auto problems = runner.problems(asked.candidate); !problems.empty())
