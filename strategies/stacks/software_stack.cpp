@@ -110,6 +110,7 @@ class StackReader {
 
   void read(ObjectReader& in) {
     stack_.name = in.string("name");
+    stack_.use = in.optional_string({"use", "Which runs it is for"}).value_or("");
     read_host(in);
     read_kernels(in);
     read_form(in);

@@ -29,6 +29,7 @@ struct OverlapDefaults {
 struct SoftwareStack {
   std::string id;  // the file's name without .json
   std::string name;
+  std::string use{};  // which runs it is for
   /// Implementations of fused attention, the preferred one first.
   std::vector<std::string> attention{};
   std::array<KindFigures, kOperationKinds> kinds{};

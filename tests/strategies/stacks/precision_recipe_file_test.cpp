@@ -33,7 +33,10 @@ TEST_CASE("every figure of a precision recipe names its source") {
     CHECK(file.recipe.id == id);
     CHECK_FALSE(file.name.empty());
     CHECK(file.sources.size() >= 2);
-    for (const FigureSource& figure : file.sources) CHECK(figure.source.size() >= 8);
+    for (const FigureSource& figure : file.sources) {
+      CHECK(figure.source.size() >= 8);
+      CHECK(figure.provenance.has_value());
+    }
   }
 }
 

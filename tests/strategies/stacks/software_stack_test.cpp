@@ -32,6 +32,7 @@ TEST_CASE("every figure of a software stack names its source") {
     const SoftwareStack stack = find_software_stack(kStacks, id);
     CHECK(stack.id == id);
     CHECK_FALSE(stack.attention.empty());
+    CHECK(stack.use.size() > 20);
     for (const FigureSource& figure : stack.sources) {
       CAPTURE(figure.pointer);
       CHECK(figure.source.size() >= 8);

@@ -140,8 +140,9 @@ TEST_CASE("shipped scenarios: fractions sum up to 1, kernels of another generati
       CHECK(found.values[i].fraction <= found.values[i - 1].fraction);
   }
   const std::vector<std::string> blackwell{"cluster={\"file\": \"dgx-b200\", \"nodes\": 8}"};
-  CHECK(provenance_of("llama3-70b-dgx-h100").unsure() < 0.5);
-  CHECK(provenance_of("llama3-70b-dgx-h100", blackwell).unsure() > 0.5);
+  // On Blackwell attention and memory-bound kernels have Hopper's efficiencies, GEMMs their own.
+  CHECK(provenance_of("llama3-70b-dgx-h100").unsure() < 0.05);
+  CHECK(provenance_of("llama3-70b-dgx-h100", blackwell).unsure() > 0.1);
 }
 
 }  // namespace

@@ -65,11 +65,14 @@ TEST_CASE("every GPU names kernels that there are") {
 }
 
 TEST_CASE("inherited values of another generation are less sure than its own") {
-  const auto tiles = [](const char* id) {
-    return find_source(shipped(id).sources, "/products/bf16/tiles")->provenance;
+  const auto of = [](const char* id, const char* pointer) {
+    return find_source(shipped(id).sources, pointer)->provenance;
   };
+  const auto tiles = [&](const char* id) { return of(id, "/products/bf16/tiles"); };
   CHECK(tiles("hopper") == Provenance::fitted);
-  CHECK(tiles("blackwell") == Provenance::assumed);   // "inherited": "assumed"
+  CHECK(tiles("ada") == Provenance::assumed);       // "inherited": "assumed"
+  CHECK(tiles("blackwell") == Provenance::fitted);  // its own, but attention is Hopper's
+  CHECK(of("blackwell", "/attention/cudnn/head_sizes") == Provenance::assumed);
   CHECK(tiles("ampere-pcie") == Provenance::fitted);  // its own
 }
 

@@ -67,6 +67,12 @@ class Card {
       for (const JsonValue& each : *array) items.push_back(text_of(each));
       return fmt::format("{}", fmt::join(items, ", "));
     }
+    if (const auto* object = value.get_if<JsonObject>()) {
+      std::vector<std::string> members;
+      for (const JsonMember& each : *object)
+        members.push_back(each.key + " " + text_of(each.value));
+      return fmt::format("{}", fmt::join(members, ", "));
+    }
     return shown(value);
   }
 

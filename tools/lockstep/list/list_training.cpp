@@ -14,6 +14,7 @@
 #include "tools/app/campaign/file/campaign_file.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/plan/space.hpp"
+#include "topologies/files/config_names.hpp"
 
 namespace lockstep::cli {
 
@@ -98,16 +99,20 @@ Report list_stacks() {
   Report out;
   out.schema = "lockstep.list.stacks/1";
   out.columns = {{"id", "stack", "", true},
-                 {"name", "name", "", true, 200},
-                 {"attention", "attention", "", true, 40},
-                 {"host_time_s", "host per kernel", ""}};
+                 {"use", "choose it for", "", true, 200},
+                 {"aliases", "also called", "", true, 40},
+                 {"name", "", "", true},
+                 {"attention", "", "", true},
+                 {"host_time_s", "", ""}};
   Section section;
   const std::string folder = config_folder() + "/stacks";
+  const ConfigNames names{config_folder(), "stacks"};
   for (const std::string& id : software_stack_ids(folder)) {
     const SoftwareStack stack = load_software_stack(fmt::format("{}/{}.json", folder, id));
-    section.rows.push_back({text(id), text(stack.name),
-                            text(fmt::format("{}", fmt::join(stack.attention, ", "))),
-                            Cell{stack.host_time.seconds(), to_string(stack.host_time)}});
+    section.rows.push_back(
+        {text(id), text(stack.use), text(fmt::format("{}", fmt::join(names.aliases_of(id), ", "))),
+         text(stack.name), text(fmt::format("{}", fmt::join(stack.attention, ", "))),
+         Cell{stack.host_time.seconds(), to_string(stack.host_time)}});
   }
   out.sections.push_back(std::move(section));
   out.footer = {

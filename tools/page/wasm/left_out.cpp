@@ -7,6 +7,7 @@
 #include "strategies/models/files/model_readers.hpp"
 #include "strategies/step/facts.hpp"
 #include "tools/app/errors.hpp"
+#include "tools/app/step/metrics/step_provenance.hpp"
 #include "tools/app/trace_stream.hpp"
 
 namespace lockstep {
@@ -54,6 +55,14 @@ std::span<const FactCheck> fact_checks() {
 }
 
 namespace app {
+
+/// The page does not show what a step rests on.
+StepProvenance step_provenance(const Scenario& scenario, const CostModel& cost,
+                               const SimulatedTrainingStep& step,
+                               const TrainingStepSummary& summary) {
+  (void)scenario, (void)cost, (void)step, (void)summary;
+  return {};
+}
 
 void write_trace_file(const std::string& path, const std::function<void(const TextSink&)>& write,
                       const OnTraceSize& on_size) {

@@ -273,6 +273,7 @@ TEST_CASE("no line of any table is wider than a terminal of 80 columns") {
         "list models",
         "list scenarios",
         "list stacks",
+        "list precisions",
         "list spaces",
         "list devices h100",
         "list models llama3-70b",

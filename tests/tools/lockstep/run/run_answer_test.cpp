@@ -21,14 +21,14 @@ double step_of(const Json& result) {
 
 }  // namespace
 
-TEST_CASE("a step's text begins with model, step, memory and limit") {
+TEST_CASE("a step's text begins with model, step, memory, limit and basis") {
   const auto lines = lines_of(output_of("lockstep run llama7b-256 --suggest 0"));
   std::vector<std::string> names;
   for (const std::string& line : lines) {
     if (line == "#") break;
     if (line.rfind("  ", 0) == 0 && line[2] != ' ') names.push_back(line.substr(2, 6));
   }
-  CHECK(names == std::vector<std::string>{"model ", "step  ", "memory", "limit "});
+  CHECK(names == std::vector<std::string>{"model ", "step  ", "memory", "limit ", "basis "});
   const std::string text = output_of("lockstep run llama7b-256 --suggest 0");
   // 6,738,415,616 parameters: Touvron et al. 2023, table 2, 6.7B.
   CHECK(contains(text, "6.738 B parameters, 2048 tokens per sequence, bf16"));
