@@ -58,7 +58,7 @@ TensorId GraphBuilder::weight(std::string name, std::vector<Extent> extents) {
   return id;
 }
 
-std::optional<TensorId> GraphBuilder::cast_of(const Ref& x, Dtype math) {
+std::optional<Operation> GraphBuilder::cast_of(const Ref& x, Dtype math) {
   const Tensor& of = graph.tensors.at(x.tensor);
   if (!is_narrow(math) || is_narrow(of.dtype) || !options.recipe.stores_operands) return {};
   Tensor cast = of;
@@ -66,9 +66,14 @@ std::optional<TensorId> GraphBuilder::cast_of(const Ref& x, Dtype math) {
   cast.dtype = math;
   cast.scope = Scope::microbatch;
   cast.resident = false;
-  const TensorId made = add(std::move(cast));
-  sources_.emplace(made, x);
-  return made;
+  Operation out;
+  out.kind = OperationKind::cast;
+  out.name = cast.name;
+  out.math = math;
+  out.reads = {x};
+  out.writes = {{.tensor = add(std::move(cast))}};
+  sources_.emplace(out.writes.front().tensor, x);
+  return out;
 }
 
 Dtype GraphBuilder::gradient_dtype(TensorId tensor) const {
@@ -157,21 +162,16 @@ Ref BlockBuilder::operand(const Ref& x, Dtype math) {
   const auto known = std::find_if(casts_.begin(), casts_.end(),
                                   [&x](const auto& cast) { return cast.first == x; });
   if (known != casts_.end() && is_narrow(math)) return known->second;
-  const auto made = graph_.cast_of(x, math);
-  if (!made) return x;
-  Operation cast;
-  cast.kind = OperationKind::cast;
-  cast.name = graph_.graph.tensors.at(*made).name;
-  cast.math = math;
-  cast.reads = {x};
-  cast.writes = {{.tensor = *made}};
+  auto cast = graph_.cast_of(x, math);
+  if (!cast) return x;
+  const Ref out = cast->writes.front();
   // GEMMs that are fused stay together.
   const auto& all = block_.forward;
   const auto writer = std::find_if(all.rbegin(), all.rend(), [&x](const Operation& one) {
     return std::find(one.writes.begin(), one.writes.end(), x) != one.writes.end();
   });
-  insert(static_cast<std::size_t>(all.rend() - writer), std::move(cast));
-  return casts_.emplace_back(x, Ref{.tensor = *made}).second;
+  insert(static_cast<std::size_t>(all.rend() - writer), *std::move(cast));
+  return casts_.emplace_back(x, out).second;
 }
 
 bool BlockBuilder::dispatches_narrow() const {

@@ -35,8 +35,8 @@ class GraphBuilder {
   [[nodiscard]] bool is_weight(TensorId tensor) const { return gradients_.contains(tensor); }
   [[nodiscard]] bool is_input(TensorId tensor) const;
   [[nodiscard]] TensorId gradient_of_weight(TensorId weight) const { return gradients_.at(weight); }
-  /// A tensor for the cast of `x` to `math`, if GEMMs in `math` read one.
-  [[nodiscard]] std::optional<TensorId> cast_of(const Ref& x, Dtype math);
+  /// The cast of `x` to `math`, to a tensor of its own, if GEMMs in `math` read one.
+  [[nodiscard]] std::optional<Operation> cast_of(const Ref& x, Dtype math);
   /// Has the gradient of a tensor in `math` of BuildOptions.
   void narrow_gradient(TensorId tensor) { narrow_gradients_.insert(tensor); }
   [[nodiscard]] Dtype gradient_dtype(TensorId tensor) const;

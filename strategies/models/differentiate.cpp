@@ -87,19 +87,14 @@ Ref Reverse::new_gradient(const Ref& of, const std::string& suffix) {
 
 Ref Reverse::operand(const Ref& gradient, const Operation& gemm) {
   const Dtype math = gemm.math.value_or(Dtype::bf16);
-  if (const auto known = casts_.find(key(gradient)); known != casts_.end()) return known->second;
-  const auto made = graph_.cast_of(gradient, math);
-  if (!made) return gradient;
-  Operation cast;
-  cast.kind = OperationKind::cast;
-  cast.name = tensor({.tensor = *made}).name;
-  cast.purpose = Purpose::backward;
-  cast.math = math;
-  cast.reads = {gradient};
-  cast.writes = {{.tensor = *made}};
-  const Ref out = cast.writes.front();
+  const auto known = casts_.find(key(gradient));
+  if (known != casts_.end() && is_narrow(math)) return known->second;
+  auto cast = graph_.cast_of(gradient, math);
+  if (!cast) return gradient;
+  cast->purpose = Purpose::backward;
+  const Ref out = cast->writes.front();
   casts_.emplace(key(gradient), out);
-  add(std::move(cast));
+  add(*std::move(cast));
   return out;
 }
 

@@ -163,7 +163,7 @@ class Torchtitan {
   void precision() {
     const bool async = of_.tp > 1 && of_.overlaps(Overlap::tp);
     const bool block = of_.recipe.id == "mxfp8";
-    const bool known = block || of_.precision == Dtype::fp8;
+    const bool known = block || of_.recipe.of_stack || of_.recipe.id == "fp8-rowwise";
     if (is_narrow(of_.precision) && !known) leave_out("precision " + of_.recipe.id);
     if (is_narrow(of_.precision) && known) {
       const std::string converter = block ? "quantize.linear.mx" : "quantize.linear.float8";

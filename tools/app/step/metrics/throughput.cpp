@@ -28,7 +28,6 @@ int players(const Program& program, const Role& role) {
   return ranks;
 }
 
-/// fp32 products run as TF32 where there are no others.
 std::pair<std::optional<FlopRate>, std::string> peak_of(const Device& device, Dtype precision) {
   const Precision of = peak_precision(precision);
   return {device.peak(of), std::string{kPrecisionNames.at(static_cast<std::size_t>(of))}};
