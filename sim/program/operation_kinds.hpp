@@ -63,8 +63,7 @@ enum class OperationKind : std::uint8_t {
   fill,   // zeros
   scale,  // times `factor`
   // To another dtype. Without a result, `math` of at most 8 bits: casts weights to operands of
-  // GEMMs,
-  // which are no tensors of the program, once the last read, an activation, is available.
+  // GEMMs, which are no tensors of the program, once the last read, an activation, is available.
   cast,
   slice,       // the rank's shard of a less sharded tensor; takes no time
   update,      // per weight: gradient, (weight), states -> weight, states
