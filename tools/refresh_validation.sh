@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Simulates files of measured results and writes what came of it: the tables between the marks of
-# configs/validation/README.md, and configs/validation/residuals.json. Needs jq.
+# configs/validation/README.md, and configs/validation/residuals.json. Then README, docs and notebooks, which print
+# intervals. Needs jq and the Python module.
 #   tools/refresh_validation.sh FILE...          LOCKSTEP=path names another lockstep
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -74,3 +75,7 @@ while IFS= read -r text; do
   fi
 done <"$readme" >"$work/README.md"
 cat "$work/README.md" >"$readme"
+
+# Intervals follow the residuals; README and the notebooks print some.
+"$root/tools/refresh_readme.sh" "$lockstep"
+"$root/tools/refresh_notebooks.sh"
