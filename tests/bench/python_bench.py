@@ -45,29 +45,44 @@ def calls():
         line(what, f"{1e6 * best:.2f} us")
 
 
-def overhead(call, before=None):
-    """What a call adds, and the work that it is for, in us; medians in a loop of the same call.
+def overhead(call):
+    """What a call adds, in us, as medians in a loop of the same call: over the same command in C++,
+    over its use case, and the time of that.
 
-    The work is to read the files that the call names and the function of tools/app that the command
-    is for, with a request that is there (`list_*()`: what is listed, as rows), timed around both in
-    the same call. Everything else is added: keywords and options, names and values that make the request, threads, the GIL,
-    the result as an object. JSON and tables are made when they are first asked for, by neither."""
+    The command in C++ is `run_command()` with the words that the call makes, timed around it in the
+    same call: options, the request, the use case. The use case is to read the files that the call
+    names and the function of tools/app that the command is for, with a request that is there
+    (`list_*()`: what is listed, as rows). The rest of a call: keywords, values, the GIL, signals,
+    the result as an object. JSON and tables are made when they are first asked for."""
     call(), call()  # afterwards there is a parser, and it is known that the command is brief
-    times, works = [], []
+    over_command, over_work, works = [], [], []
     for _ in range(300):
         result = None  # freed before
-        if before:
-            before()
         begun = time.perf_counter()
         result = call()
-        ended = time.perf_counter()
+        took = time.perf_counter() - begun
+        over_command.append(took - result._answer.command_s)
+        over_work.append(took - result._answer.work_s)
         works.append(result._answer.work_s)
-        times.append(ended - begun - works[-1])
-    return 1e6 * statistics.median(times), 1e6 * statistics.median(works)
+    return [1e6 * statistics.median(each) for each in (over_command, over_work, works)]
+
+
+def native_call_after(call):
+    """What any call of a native function takes after such work: the caches are full of it."""
+    times = []
+    for _ in range(300):
+        result = call()
+        begun = time.perf_counter()
+        _native.parse_quantity("400 Gb/s")
+        times.append(time.perf_counter() - begun)
+        del result
+    return 1e6 * statistics.median(times)
 
 
 def commands():
     star = {"cluster": "star", "ranks": 4}
+    print("\n| in us | use case | a call adds to the command in C++ | any native call after it "
+          "| a call adds to the use case |\n|---|---:|---:|---:|---:|")  # fmt: skip
     for what, call in (
         ("list_topologies()", lockstep.list_topologies),
         ("list_algorithms()", lockstep.list_algorithms),
@@ -82,8 +97,10 @@ def commands():
         ("list_devices()", lockstep.list_devices),
         ("run() of a scenario", lambda: lockstep.run("pipeline-1f1b")),
     ):  # fmt: skip
-        added, work = overhead(call)
-        line(f"what a call of {what} adds to {work:.0f} us of work", f"{added:.1f} us")
+        over_command, over_work, work = overhead(call)
+        floor = native_call_after(call)
+        print(f"| {what} | {work:.0f} | {over_command:.1f} | {floor:.1f} | {over_work:.1f} |")
+    print("\n| | |\n|---|---:|")
     times = []
     for _ in range(300):
         result = lockstep.explain("all_reduce", ranks=4)
@@ -91,17 +108,6 @@ def commands():
         result.to_json()
         times.append(time.perf_counter() - begun)
     line("the JSON of explain(), when it is asked for", f"{1e6 * statistics.median(times):.0f} us")
-    # What the caches of the processor have to do with it.
-    explain = lambda: lockstep.explain("all_reduce", ranks=4)  # noqa: E731
-    added, _ = overhead(lockstep.list_topologies, explain)
-    line("the same of list_topologies() right after explain()", f"{added:.1f} us")
-    times = []
-    for _ in range(300):
-        explain()
-        begun = time.perf_counter()
-        _native.parse_quantity("400 Gb/s")
-        times.append(time.perf_counter() - begun)
-    line("a native function right after explain()", f"{1e6 * statistics.median(times):.1f} us")
     code = (
         "import time, lockstep; t = time.perf_counter(); r = lockstep.list_topologies(); "
         "print(time.perf_counter() - t - r._answer.work_s)"

@@ -106,14 +106,16 @@ int run_command_line(int argc, char** argv) {
 
 double run_command(const std::vector<std::string>& words) {
   static auto& parsers = *new ParserPool{parser_of};  // commands may still run at the very end
-  const ParserPool::Lease parser(parsers, words.front());
-  const std::function<void()>* act = parser->action_of(words);
-  if (act == nullptr) {
-    parse_and_run(*parser_of(words.front()), words);
-    return 0;
-  }
   const auto begun = std::chrono::steady_clock::now();
-  (*act)();
+  {
+    const ParserPool::Lease parser(parsers, words.front());
+    const std::function<void()>* act = parser->action_of(words);
+    if (act == nullptr) {
+      parse_and_run(*parser_of(words.front()), words);
+      return 0;
+    }
+    (*act)();
+  }
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
 }
 

@@ -11,7 +11,7 @@ namespace lockstep::cli {
 int run_command_line(int argc, char** argv);
 
 /// Executes one command by its words, "run", "--format=json", "--", "pipeline-1f1b", for programs
-/// that execute many: parsers are kept. Returns the time of the command without that of its
+/// that execute many: parsers are kept. Returns the time of the command with that of its
 /// options, in s; 0: these needed a closer look. Throws as above, UsageError also for an unknown
 /// command.
 double run_command(const std::vector<std::string>& words);
