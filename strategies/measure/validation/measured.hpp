@@ -67,6 +67,7 @@ struct CollectiveTable {
 enum class DeviceQuantity : std::uint8_t {
   gemm,
   gemm_limit,
+  grouped_gemm,  // of experts: one product of the same shape per group, in one kernel
   attention,
   sequence_parallel_attention,
   memory,
@@ -77,7 +78,8 @@ enum class DeviceQuantity : std::uint8_t {
 /// One measurement of a device; which fields are set depends on the kind of table.
 struct DevicePoint {
   Position at{};
-  std::int64_t m = 0;
+  std::int64_t groups = 1;
+  std::int64_t m = 0;  // of a group
   std::int64_t n = 0;
   std::int64_t k = 0;
   std::int64_t seq = 0;
@@ -102,7 +104,9 @@ struct DeviceTable {
   bool backward = false;         // forward plus backward
   bool causal = false;
   std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
   std::int64_t head_size = 0;
+  std::int64_t value_head_size = 0;
   std::string stack{};  // of memory-bound kernels: software stack and operation
   OperationKind operation = OperationKind::add;
   std::vector<DevicePoint> points{};

@@ -67,6 +67,8 @@ void check_model(ObjectReader& in, MeasuredRun& run) {
   (void)in.integer("hidden", 1, limits::kWidest);
   (void)in.integer("heads", 1, limits::kMostHeads);
   (void)in.optional_integer("kv_heads", 1, limits::kMostHeads);
+  (void)in.optional_integer({"head_dim", "Size of a head (default: hidden / heads)"}, 1,
+                            limits::kWidest);
   (void)in.optional_integer("ffn", 1, 4 * limits::kWidest);
   (void)in.optional_boolean("gated_mlp");
   (void)in.integer("seq", 1, limits::kLongestSequence);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -93,6 +95,10 @@ void read_device_point(ObjectReader& in, DeviceQuantity kind, DevicePoint& point
     case DeviceQuantity::gemm:
       read_shape(in, point);
       return need_time(in, point);
+    case DeviceQuantity::grouped_gemm:
+      point.groups = in.integer({"groups", "Products in one kernel, as of experts"}, 1, kLongest);
+      read_shape(in, point);
+      return need_time(in, point);
     case DeviceQuantity::gemm_limit:
       return read_limit(in, point);
     case DeviceQuantity::attention:
@@ -134,6 +140,21 @@ void read_heads(ObjectReader& in, DeviceTable& table) {
   table.head_size = length(in, "head_dim");
 }
 
+/// Where they differ from heads and head_dim.
+void read_keys_and_values(ObjectReader& in, DeviceTable& table) {
+  table.kv_heads =
+      in.optional_integer({"kv_heads", "Heads of keys and values (default: heads)"}, 1, kLongest)
+          .value_or(table.heads);
+  table.value_head_size =
+      in.optional_integer({"value_head_dim",
+                           "Size of a head of the values and of the result (default: head_dim)"},
+                          1, kLongest)
+          .value_or(table.head_size);
+  if (!in.describes() && table.heads % table.kv_heads != 0)
+    in.note(
+        fmt::format("\"kv_heads\" {} does not divide \"heads\" {}", table.kv_heads, table.heads));
+}
+
 OperationKind read_operation(ObjectReader& in) {
   std::vector<std::string_view> names;
   std::vector<OperationKind> kinds;
@@ -155,6 +176,7 @@ void read_about(ObjectReader& in, DeviceTable& table) {
   switch (table.kind) {
     case DeviceQuantity::gemm:
     case DeviceQuantity::gemm_limit:
+    case DeviceQuantity::grouped_gemm:
       table.precision =
           in.one_of("precision", "precision", {"fp64", "fp32", "fp16", "bf16", "fp8", "fp4"});
       (void)optional_flops(in, "peak_flops_per_s");
@@ -164,6 +186,7 @@ void read_about(ObjectReader& in, DeviceTable& table) {
       table.implementation = in.string("implementation");
       table.causal = in.boolean("causal");
       read_heads(in, table);
+      read_keys_and_values(in, table);
       read_pass(in, table);
       break;
     case DeviceQuantity::sequence_parallel_attention:
@@ -185,8 +208,8 @@ void read_about(ObjectReader& in, DeviceTable& table) {
   }
 }
 
-constexpr std::array<std::string_view, 7> kKinds{
-    "gemm",   "gemm-limit", "attention",   "sequence-parallel-attention",
+constexpr std::array<std::string_view, 8> kKinds{
+    "gemm",   "gemm-limit", "grouped-gemm", "attention", "sequence-parallel-attention",
     "memory", "launch",     "memory-bound"};
 
 }  // namespace

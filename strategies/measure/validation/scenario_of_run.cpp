@@ -170,11 +170,20 @@ void nest_experts(const JsonValue& row, JsonObject& model) {
   set_member(model, "experts", JsonValue{{}, std::move(nested)});
 }
 
+/// Tables of models call it `head_dim`, as Hugging Face does.
+void rename_head_size(const JsonValue& row, JsonObject& model) {
+  const std::int64_t size = integer_member(row, "head_dim", 0);
+  if (size == 0) return;
+  std::erase_if(model, [](const JsonMember& member) { return member.key == "head_dim"; });
+  set_member(model, "head_size", json_of(size));
+}
+
 /// A model needs a name: the run's, where the row has none. Dropout is the software's default.
 JsonValue model_of(const MeasuredRun& run) {
   JsonValue out = run.model;
   auto* members = std::get_if<JsonObject>(&out.data);
   if (members != nullptr) nest_experts(run.model, *members);
+  if (members != nullptr) rename_head_size(run.model, *members);
   if (members != nullptr && find_member(*members, "name") == nullptr)
     set_member(*members, "name", json_of(run.origin.id));
   const double dropout = stack_rule_of(run).dropout;

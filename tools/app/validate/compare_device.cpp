@@ -81,7 +81,8 @@ double seconds_of(const CostModel& cost, const std::vector<Kernel>& kernels) {
 }
 
 std::string shape_of(const DevicePoint& point) {
-  return fmt::format("m{}-n{}-k{}", point.m, point.n, point.k);
+  const std::string shape = fmt::format("m{}-n{}-k{}", point.m, point.n, point.k);
+  return point.groups > 1 ? fmt::format("g{}-{}", point.groups, shape) : shape;
 }
 
 Point gemm(const DeviceTable& table, const DevicePoint& point, const CostModel& cost, bool casts) {
@@ -131,6 +132,7 @@ Point compared(const DeviceTable& table, const DevicePoint& point, const CostMod
                bool casts) {
   switch (table.kind) {
     case DeviceQuantity::gemm:
+    case DeviceQuantity::grouped_gemm:
       return gemm(table, point, cost, casts);
     case DeviceQuantity::gemm_limit:
       return limit(table, point, cost);

@@ -8,10 +8,12 @@
 /// The cost model's kernels for one point of a table.
 namespace lockstep::app {
 
-/// m * k by k * n: operands in the table's precision, the result in at least 16 bits.
+/// m * k by k * n, in each group: operands in the table's precision, the result in at least 16
+/// bits.
 [[nodiscard]] Kernel gemm_kernel(const DevicePoint& point, Dtype math);
 
-/// Attention of a batch, forward or forward and backward; unfused attention as one kernel per step.
+/// Attention of a batch, forward or forward and backward, with the table's heads and their sizes;
+/// unfused attention as one kernel per step.
 [[nodiscard]] std::vector<Kernel> attention_kernels(const DeviceTable& table,
                                                     const DevicePoint& point, Dtype math);
 

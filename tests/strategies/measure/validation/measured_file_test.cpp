@@ -164,7 +164,18 @@ TEST_CASE("schema and reader refuse the same changes of tables") {
   const std::string moving = R"([{"id": "k", "source": "a test", "kind": "memory-bound",
     "gpu": "h100-sxm5-80gb", "stack": "fsdp2", "operation": "rotary_backward",
     "rows": [{"moved_bytes": 1000000, "time_s": 1e-5}]}])";
+  const std::string grouped = R"([{"id": "g", "source": "a test", "kind": "grouped-gemm",
+    "gpu": "h100-sxm5-80gb", "precision": "bf16",
+    "rows": [{"groups": 8, "m": 1, "n": 2, "k": 3, "time_s": 1e-5}]}])";
+  const std::string latent = R"([{"id": "l", "source": "a test", "kind": "attention",
+    "gpu": "h100-sxm5-80gb", "precision": "bf16", "implementation": "flash-3", "causal": true,
+    "heads": 128, "kv_heads": 128, "head_dim": 192, "value_head_dim": 128, "pass": "forward",
+    "rows": [{"seq": 4096, "batch": 1, "time_s": 1e-3}]}])";
   CHECK(both.verdict(device) == "both accept");
+  CHECK(both.verdict(grouped) == "both accept");
+  CHECK(both.verdict(mutated(grouped, {"no groups", "/0/rows/0/groups", ""})) == "both refuse");
+  CHECK(both.verdict(latent) == "both accept");
+  CHECK(both.verdict(mutated(latent, {"no size", "/0/value_head_dim", "0"})) == "both refuse");
   CHECK(both.verdict(moving) == "both accept");
   for (const char* file :
        {"h100-single.json", "h100-kernels.json", "h100-memory.json", "h100-clocks.json"}) {
@@ -201,6 +212,16 @@ TEST_CASE("schema and reader refuse the same changes of tables") {
     CAPTURE(m.name);
     CHECK(both.verdict(mutated(device, m)) == "both refuse");
   }
+}
+
+TEST_CASE("heads of keys and values of a table divide those of the queries") {
+  const std::string text = R"([{"id": "l", "source": "a test", "kind": "attention",
+    "gpu": "h100-sxm5-80gb", "precision": "bf16", "implementation": "flash-3", "causal": true,
+    "heads": 12, "kv_heads": 8, "head_dim": 128, "pass": "forward",
+    "rows": [{"seq": 4096, "batch": 1, "time_s": 1e-3}]}])";
+  CHECK_THROWS_WITH_AS((void)measured_in(text),
+                       doctest::Contains("\"kv_heads\" 8 does not divide \"heads\" 12"),
+                       ConfigError);
 }
 
 }  // namespace lockstep

@@ -122,7 +122,7 @@ TEST_CASE("a run of a mixture of experts has its experts") {
   const std::string text = R"([{"id": "a", "source": "a test", "group": "own",
     "cluster": {"gpu": "h100-sxm5-80gb", "gpus": 8},
     "model": {"layers": 2, "hidden": 256, "heads": 4, "ffn": 1024, "gated_mlp": true, "seq": 128,
-              "vocab": 1024, "attention": "flash", "experts": 8, "experts_per_token": 2,
+              "vocab": 1024, "attention": "flash", "experts": 8, "experts_per_token": 2, "head_dim": 128,
               "expert_ffn": 512, "shared_experts": 1},
     "parallel": {"dp": 8, "ep": 8, "micro_batch": 1, "global_batch": 8, "precision": "bf16"},
     "measured": {"step_time_s": 1}}])";
@@ -130,6 +130,7 @@ TEST_CASE("a run of a mixture of experts has its experts") {
   const Scenario scenario = scenario_of(std::get<MeasuredRun>(all.at(0)), kConfigs);
   const auto& experts = scenario.model.transformer()->experts;
   REQUIRE(experts.has_value());
+  CHECK(scenario.model.transformer()->head_size == 128);  // not 256 / 4
   CHECK(experts->experts == 8);
   CHECK(experts->top_k == 2);
   CHECK(experts->ffn == 512);
