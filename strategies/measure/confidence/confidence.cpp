@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -17,11 +19,12 @@ namespace {
 
 constexpr std::size_t kNearest = 24;
 constexpr std::size_t kOfOneGroup = kNearest / 3;
-/// Fitted: the middle of the nearest runs that holds four of five runs of a group left out of them
-/// (a mean over the groups of configs/validation, README.md there): sources differ from each other
-/// more than runs of one source do.
-constexpr double kMiddle = 0.91;
 constexpr double kShare = 0.8;
+constexpr double kShareOutside = 0.95;
+/// Spread of log(measured / simulated): errors are kept with four digits, and the farther the runs
+/// are, the less they say.
+constexpr double kLeastSpread = 0.0005;
+constexpr double kSpreadPerDistance = 0.01;
 /// Beyond the largest that was checked by more than this is outside.
 constexpr double kSlack = 1.25;
 
@@ -69,27 +72,55 @@ std::vector<std::string> groups_of(const std::vector<Near>& runs) {
   return out;
 }
 
-/// The value below which that share of the weight lies; nearer runs weigh more.
-double weighted_quantile(const std::vector<Near>& runs, double share) {
-  std::vector<std::pair<double, double>> values;  // measured over simulated, weight
-  double all = 0;
-  for (const Near& each : runs) {
-    const double weight = 1 / (1 + each.distance);
-    values.emplace_back(1 / (1 + each.run->error), weight);
-    all += weight;
-  }
+struct Weighted {
+  double value = 0;
+  double weight = 0;
+
+  friend auto operator<=>(const Weighted&, const Weighted&) = default;
+};
+
+/// The value up to which that share of the weight lies.
+double quantile(std::vector<Weighted> values, double share) {
+  constexpr double kRounding = 1e-9;
   std::sort(values.begin(), values.end());
+  double all = 0;
+  for (const Weighted& each : values) all += each.weight;
   double below = 0;
-  for (const auto& [value, weight] : values) {
-    below += weight;
-    if (below >= share * all) return value;
+  for (const Weighted& each : values) {
+    below += each.weight;
+    if (below >= share * all * (1 - kRounding)) return each.value;
   }
-  return values.back().first;
+  return values.back().value;
 }
 
-MeasuredRange middle_of(const std::vector<Near>& runs) {
-  return {weighted_quantile(runs, (1 - kMiddle) / 2), weighted_quantile(runs, (1 + kMiddle) / 2),
-          weighted_quantile(runs, 0.5)};
+/// Of measured over simulated.
+double log_ratio(const ValidatedRun& run) {
+  return -std::log1p(run.error);
+}
+
+/// What the nearest runs say of log(measured / simulated).
+struct Local {
+  double median = 0;
+  double spread = 0;
+};
+
+Local local_of(const std::vector<Near>& runs) {
+  std::vector<Weighted> ratios;
+  double distance = 0;
+  for (const Near& each : runs) {
+    ratios.push_back({log_ratio(*each.run), 1 / (1 + each.distance)});  // nearer runs weigh more
+    distance += each.distance / static_cast<double>(runs.size());
+  }
+  Local out;
+  out.median = quantile(ratios, 0.5);
+  for (Weighted& each : ratios) each.value = std::abs(each.value - out.median);
+  out.spread = quantile(std::move(ratios), kShare) + kSpreadPerDistance * distance + kLeastSpread;
+  return out;
+}
+
+MeasuredRange range_of(const Local& local, double width) {
+  return {std::exp(local.median - width * local.spread),
+          std::exp(local.median + width * local.spread), std::exp(local.median)};
 }
 
 Duration scaled(Duration time, double by) {
@@ -163,25 +194,47 @@ double distance_between(const RunKind& a, const RunKind& b) {
   return out;
 }
 
-MeasuredRange measured_over_simulated(const RunKind& kind,
-                                      const std::vector<ValidatedRun>& checked) {
-  LOCKSTEP_CHECK(!checked.empty());
-  return middle_of(nearest(kind, checked));
+IntervalWidth interval_width(const std::vector<ValidatedRun>& checked) {
+  std::map<std::string, std::vector<const ValidatedRun*>> groups;
+  for (const ValidatedRun& run : checked) groups[run.group].push_back(&run);
+  if (groups.size() < 2) return {};
+  std::vector<Weighted> needed;
+  for (const auto& [group, members] : groups) {
+    std::vector<ValidatedRun> others;
+    std::copy_if(checked.begin(), checked.end(), std::back_inserter(others),
+                 [&name = group](const ValidatedRun& run) { return run.group != name; });
+    for (const ValidatedRun* run : members) {
+      const Local local = local_of(nearest(run->kind, others));
+      needed.push_back({std::abs(log_ratio(*run) - local.median) / local.spread,
+                        1 / static_cast<double>(members.size())});
+    }
+  }
+  // Of n groups that are exchangeable with a new one (conformal prediction: Lei et al. 2018, arXiv
+  // 1604.04173, section 2).
+  const auto count = static_cast<double>(groups.size());
+  const double inside = quantile(needed, std::min(1.0, kShare * (count + 1) / count));
+  return {inside, std::max(inside, quantile(needed, kShareOutside))};
 }
 
-Confidence confidence_of(Duration step, const RunKind& kind,
-                         const std::vector<ValidatedRun>& checked) {
+MeasuredRange measured_over_simulated(const RunKind& kind, const std::vector<ValidatedRun>& checked,
+                                      double width) {
   LOCKSTEP_CHECK(!checked.empty());
-  const std::vector<Near> runs = nearest(kind, checked);
+  return range_of(local_of(nearest(kind, checked)), width);
+}
+
+Confidence confidence_of(Duration step, const RunKind& kind, const ValidatedRuns& checked) {
+  LOCKSTEP_CHECK(!checked.runs.empty());
+  const std::vector<Near> runs = nearest(kind, checked.runs);
   Confidence out;
-  const MeasuredRange range = middle_of(runs);
+  out.outside = Outside{kind, checked.runs}.find();
+  if (!out.extrapolated()) out.share = kShare;
+  const MeasuredRange range =
+      range_of(local_of(runs), out.extrapolated() ? checked.width.outside : checked.width.inside);
   out.expected = scaled(step, range.median);
   out.low = std::min(step, scaled(step, range.low));
   out.high = std::max(step, scaled(step, range.high));
-  out.share = kShare;
   out.runs = runs.size();
   out.groups = groups_of(runs);
-  out.outside = Outside{kind, checked}.find();
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,18 +25,28 @@ struct ExtrapolatedProperty {
   std::string checked{};   // what validated runs have: "a100-sxm4-80gb, h100-sxm5-80gb"
 };
 
+/// Half the width of an interval, in spreads of the nearest validated runs.
+struct IntervalWidth {
+  double inside = 1;
+  double outside = 2;  // of runs with a property that no validated run has
+};
+
+struct ValidatedRuns {
+  std::vector<ValidatedRun> runs{};
+  IntervalWidth width{};
+};
+
 struct Confidence {
   Duration expected{};  // simulated step time * weighted median of measured / simulated
-  /// Prediction interval: the measured step time lies between these with probability `share`. Only
-  /// meaningful inside the validated domain.
+  /// Prediction interval: the measured step time lies between these with probability `share`.
   Duration low{};
   Duration high{};
-  double share = 0;
+  std::optional<double> share{};                // empty: extrapolated
   std::size_t runs = 0;                         // number of validated runs used
   std::vector<std::string> groups{};            // of these runs, most frequent first
   std::vector<ExtrapolatedProperty> outside{};  // empty: inside the validated domain
 
-  /// Outside the validated domain: no interval is known.
+  /// Outside the validated domain: the interval is wider, and its probability is not known.
   [[nodiscard]] bool extrapolated() const { return !outside.empty(); }
 };
 
@@ -46,16 +57,23 @@ struct MeasuredRange {
   double median = 1;
 };
 
-/// The central range of measured / simulated that should contain 80 % of runs from groups not yet
-/// validated. Uses the nearest validated runs by software, GPU, kinds of parallelism, precision and
-/// the logarithms of GPUs, parameters and microbatch; at most a third of them from one group, so
-/// that no single source dominates. Requires at least one run in `checked`.
+/// The widths whose intervals should contain 80 % of the runs of a new group (inside), and contain
+/// 95 % of those of groups that are left out (outside); each group in turn, counted once. Without
+/// two groups the default.
+[[nodiscard]] IntervalWidth interval_width(const std::vector<ValidatedRun>& checked);
+
+/// The interval of measured / simulated around the median of the nearest validated runs: by
+/// software, GPU, kinds of parallelism, precision and the logarithms of GPUs, parameters and
+/// microbatch; at most a third of them from one group, so that no single source dominates. Its
+/// spread is theirs, and a hundredth more for each unit of their distance. Requires at least one
+/// run in `checked`.
 [[nodiscard]] MeasuredRange measured_over_simulated(const RunKind& kind,
-                                                    const std::vector<ValidatedRun>& checked);
+                                                    const std::vector<ValidatedRun>& checked,
+                                                    double width);
 
 /// The same for a simulated step time, with the runs it is based on.
 [[nodiscard]] Confidence confidence_of(Duration step, const RunKind& kind,
-                                       const std::vector<ValidatedRun>& checked);
+                                       const ValidatedRuns& checked);
 
 /// Distance between two kinds of run; 0 if equal.
 [[nodiscard]] double distance_between(const RunKind& a, const RunKind& b);

@@ -31,12 +31,13 @@ std::vector<ValidatedRun> all_but(const ByGroup& groups, const std::string& left
 std::vector<GroupCoverage> coverage_by_others(std::span<const Comparison> rows) {
   const ByGroup groups = step_times(rows);
   std::vector<GroupCoverage> out;
-  if (groups.size() < 2) return out;
+  if (groups.size() < 3) return out;
   for (const auto& [group, members] : groups) {
     const std::vector<ValidatedRun> others = all_but(groups, group);
+    const double width = interval_width(others).inside;
     GroupCoverage coverage{group, members.size(), 0};
     for (const Comparison* row : members) {
-      const MeasuredRange range = measured_over_simulated(*row->kind, others);
+      const MeasuredRange range = measured_over_simulated(*row->kind, others, width);
       const double ratio = row->measured / row->simulated;
       if (range.low <= ratio && ratio <= range.high) ++coverage.inside;
     }

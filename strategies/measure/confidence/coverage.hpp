@@ -10,7 +10,8 @@
 namespace lockstep {
 
 /// How often the prediction interval of `lockstep run` contains the measured step time of a group
-/// when that group's runs are left out (leave-one-group-out).
+/// when that group's runs are left out of the interval and of the choice of its width (nested
+/// leave-one-group-out).
 struct GroupCoverage {
   std::string group{};
   std::size_t runs = 0;
@@ -21,7 +22,7 @@ struct GroupCoverage {
   }
 };
 
-/// Sorted by group. Empty with fewer than two groups of step times.
+/// Sorted by group. Empty with fewer than three groups of step times.
 [[nodiscard]] std::vector<GroupCoverage> coverage_by_others(std::span<const Comparison> rows);
 
 }  // namespace lockstep

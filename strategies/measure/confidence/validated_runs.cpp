@@ -41,7 +41,7 @@ RunKind read_kind(ObjectReader& in) {
 
 /// All of a file.
 struct Residuals {
-  std::vector<ValidatedRun> runs{};
+  ValidatedRuns checked{};
   std::vector<double> memory_errors{};
 };
 
@@ -58,9 +58,26 @@ void read_memory(ObjectReader& in, Residuals& out) {
   });
 }
 
+IntervalWidth read_width(ObjectReader& in) {
+  constexpr double kWidest = 1e6;
+  IntervalWidth out;
+  out.inside = in.number({"inside", "To contain 80 % of the runs of a new group"}, 0, kWidest);
+  out.outside = in.number(
+      {"outside",
+       "For runs outside the validated domain: contains 95 % of the runs of groups left out"},
+      0, kWidest);
+  if (out.outside < out.inside) in.note("\"outside\" is narrower than \"inside\"");
+  return out;
+}
+
 Residuals read_residual_file(ObjectReader& in) {
   (void)in.string("source");
   Residuals out;
+  if (const auto width = in.optional(
+          {"interval_width",
+           "Half the width of the prediction interval, in spreads of the nearest runs' errors "
+           "(default: 1 inside, 2 outside)"}))
+    out.checked.width = width->object(read_width);
   in.array(
       "runs",
       [&out](const ValueReader& one) {
@@ -70,7 +87,7 @@ Residuals read_residual_file(ObjectReader& in) {
           checked.error =
               run.number({"error", "Relative error: simulated / measured - 1"}, -0.999, kMostError);
           checked.kind = run.object("kind", read_kind);
-          out.runs.push_back(std::move(checked));
+          out.checked.runs.push_back(std::move(checked));
         });
       },
       1);
@@ -84,8 +101,8 @@ Residuals read_residuals(const JsonDocument& document) {
 
 }  // namespace
 
-std::vector<ValidatedRun> read_validated_runs(const JsonDocument& document) {
-  return read_residuals(document).runs;
+ValidatedRuns read_validated_runs(const JsonDocument& document) {
+  return read_residuals(document).checked;
 }
 
 JsonValue residuals_schema() {
@@ -95,7 +112,7 @@ JsonValue residuals_schema() {
                    read_residual_file);
 }
 
-std::vector<ValidatedRun> load_validated_runs(const std::filesystem::path& path) {
+ValidatedRuns load_validated_runs(const std::filesystem::path& path) {
   return read_validated_runs(read_json(path));
 }
 

@@ -11,7 +11,7 @@ namespace lockstep {
 /// Reads measured runs with the errors of their simulated step times
 /// (configs/validation/residuals.json, schema configs/schema/residuals.schema.json), as `lockstep
 /// validate --residuals` writes them. Throws ConfigError with every problem of the file.
-[[nodiscard]] std::vector<ValidatedRun> load_validated_runs(const std::filesystem::path& path);
+[[nodiscard]] ValidatedRuns load_validated_runs(const std::filesystem::path& path);
 
 /// configs/schema/residuals.schema.json.
 [[nodiscard]] JsonValue residuals_schema();
@@ -25,6 +25,6 @@ namespace lockstep {
 [[nodiscard]] double memory_margin(const std::vector<double>& errors);
 
 /// The same from a document in memory.
-[[nodiscard]] std::vector<ValidatedRun> read_validated_runs(const JsonDocument& document);
+[[nodiscard]] ValidatedRuns read_validated_runs(const JsonDocument& document);
 
 }  // namespace lockstep

@@ -116,6 +116,8 @@ TEST_CASE("schema and reader of residuals agree") {
                                                  {"a rate of -1", "/runs/0/error", "-1"},
                                                  {"no GPUs", "/runs/0/kind/gpus", "0"},
                                                  {"a fourth ZeRO", "/runs/0/kind/zero", "4"},
+                                                 {"half a width", "/interval_width/inside", ""},
+                                                 {"no width", "/interval_width/inside", "-1"},
                                                  {"unknown key", "/runs/0/kind/colour", "1"}}) {
     CAPTURE(m.name);
     CHECK(both.verdict(mutated(shipped, m)) == "both refuse");

@@ -46,7 +46,7 @@ TEST_CASE("the default stack goes by device, precision and sharded weights") {
 
 TEST_CASE("validated runs were simulated with every default stack") {
   const std::vector<ValidatedRun> runs =
-      load_validated_runs(kConfigs / "validation/residuals.json");
+      load_validated_runs(kConfigs / "validation/residuals.json").runs;
   for (const std::string& id : device_ids(kConfigs / "devices")) {
     const Device device = load_device(kConfigs / "devices" / (id + ".json"));
     for (const Dtype precision : {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::fp8}) {

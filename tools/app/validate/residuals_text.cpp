@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "strategies/measure/confidence/confidence.hpp"
+
 namespace lockstep::app {
 
 namespace {
@@ -31,9 +33,9 @@ Json json_of(const RunKind& kind) {
           {"tp_across_nodes", kind.tp_across_nodes}};
 }
 
-/// Four digits tell an error well enough.
-double rounded(double error) {
-  return std::stod(fmt::format("{:.4f}", error));
+/// Four digits tell an error or a width well enough.
+double rounded(double number) {
+  return std::stod(fmt::format("{:.4f}", number));
 }
 
 std::string line_of(const Comparison& row) {
@@ -64,17 +66,22 @@ std::string residuals_text(const std::vector<Comparison>& rows) {
   for (const Comparison& row : rows)
     if (row.kind) groups[row.group].push_back(&row);
   std::string lines;
+  std::vector<ValidatedRun> kept;
   for (const auto& [group, of] : groups) {
     const std::size_t every = (of.size() + kOfOneGroup - 1) / kOfOneGroup;
-    for (std::size_t i = 0; i < of.size(); i += every)
+    for (std::size_t i = 0; i < of.size(); i += every) {
       lines += (lines.empty() ? "" : ",\n") + line_of(*of[i]);
+      kept.push_back({*of[i]->kind, group, rounded(of[i]->error())});
+    }
   }
+  const IntervalWidth width = interval_width(kept);
   const std::string memory = memory_lines(rows);
   return "{\n  \"$schema\": \"../schema/residuals.schema.json\",\n"
          "  \"source\": \"lockstep validate --residuals: simulated over measured step time, less "
-         "one\",\n  \"runs\": [\n" +
-         lines + "\n  ]" + (memory.empty() ? "" : ",\n  \"peak_memory\": [\n" + memory + "\n  ]") +
-         "\n}\n";
+         "one\",\n  \"interval_width\": " +
+         Json{{"inside", rounded(width.inside)}, {"outside", rounded(width.outside)}}.dump() +
+         ",\n  \"runs\": [\n" + lines + "\n  ]" +
+         (memory.empty() ? "" : ",\n  \"peak_memory\": [\n" + memory + "\n  ]") + "\n}\n";
 }
 
 }  // namespace lockstep::app

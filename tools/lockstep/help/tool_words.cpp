@@ -18,7 +18,8 @@ constexpr std::array kWords = {
          "error"},
     Word{"prediction interval",
          "Range that contains the measured value with a stated probability, from "
-         "errors of similar validated runs.",
+         "errors of similar validated runs; wider, and of no known probability, where a step is "
+         "extrapolated.",
          "", "extrapolated", "step_time_low, step_time_high"},
     Word{"extrapolated", "Outside the range of the validated runs.", "", "prediction interval"},
     Word{"numerical verification",

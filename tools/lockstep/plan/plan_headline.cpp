@@ -76,9 +76,12 @@ std::vector<std::string> headline_of(const PlanResult& result) {
   out.push_back(fmt::format("{}: {}", what, layout_text(scenario.parallel)));
   std::string times = fmt::format("step {:.4g} s", best->step->throughput.step_s);
   const auto& confidence = best->step->confidence;
-  if (confidence && !confidence->extrapolated())
-    times += fmt::format(" (on hardware {:.4g} s to {:.4g} s, 80 % interval)",
-                         confidence->low.seconds(), confidence->high.seconds());
+  if (confidence)
+    times +=
+        fmt::format(" (on hardware {:.4g} s to {:.4g} s, {})", confidence->low.seconds(),
+                    confidence->high.seconds(),
+                    confidence->share ? fmt::format("{:.0f} % interval", 100 * *confidence->share)
+                                      : "wider interval: extrapolated");
   const std::pair<PlanMetric, const char*> named[]{{PlanMetric::mfu, "MFU "},
                                                    {PlanMetric::days, ""},
                                                    {PlanMetric::usd, "cost "},

@@ -262,7 +262,7 @@ class PlanReport {
     using Step = TrainingStepResult;
     table_.add("step_time_s", "step", number(of([](const Step& s) { return s.throughput.step_s; })),
                "s");
-    const bool interval = step != nullptr && step->confidence && !step->confidence->extrapolated();
+    const bool interval = step != nullptr && step->confidence.has_value();
     table_.add("step_time_low_s", "", interval ? Cell{step->confidence->low.seconds()} : Cell{});
     table_.add("step_time_high_s", "", interval ? Cell{step->confidence->high.seconds()} : Cell{});
     table_.add("tokens_per_s_per_gpu", "per GPU",

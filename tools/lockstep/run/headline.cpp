@@ -102,10 +102,13 @@ std::string step_line(const TrainingStepResult& result) {
 /// In the unit of the step time, next to which it stands.
 std::string interval_line(const Confidence& of, Duration step) {
   const TimeColumn time(step);
-  return fmt::format(
-      "expected on hardware {}, {:.0f} % prediction interval {} to {} ({} similar "
-      "validated runs)",
-      time(of.expected), 100 * of.share, time(of.low), time(of.high), of.runs);
+  const std::string expected = fmt::format("expected on hardware {}", time(of.expected));
+  if (!of.share)
+    return fmt::format(
+        "{}, {} to {} in a wider interval of no known probability: outside what was validated",
+        expected, time(of.low), time(of.high));
+  return fmt::format("{}, {:.0f} % prediction interval {} to {} ({} similar validated runs)",
+                     expected, 100 * *of.share, time(of.low), time(of.high), of.runs);
 }
 
 std::string budget_line(const TrainingStepResult& result) {
@@ -127,7 +130,7 @@ std::string baseline_line(const TrainingStepResult& result) {
 
 HeadlineEntry step_entry(const TrainingStepResult& result) {
   HeadlineEntry out{"step", {step_line(result)}};
-  if (result.confidence && !result.confidence->extrapolated())
+  if (result.confidence)
     out.lines.push_back(interval_line(*result.confidence, result.throughput.step));
   if (result.confidence && result.confidence->extrapolated())
     for (std::string& line : extrapolation_lines(*result.confidence))

@@ -96,8 +96,7 @@ Json count_json(double count) {
   return static_cast<double>(whole) == count ? Json(whole) : Json(count);
 }
 
-/// What validated runs of its kind say of the step time on hardware; outside the validated domain
-/// only what is new.
+/// What validated runs of its kind say of the step time on hardware.
 Json prediction_json(const TrainingStepResult& result) {
   if (!result.confidence) return nullptr;
   const Confidence& of = *result.confidence;
@@ -105,13 +104,11 @@ Json prediction_json(const TrainingStepResult& result) {
   for (const ExtrapolatedProperty& each : of.outside)
     outside.push_back(
         {{"property", each.property}, {"value", each.value}, {"validated", each.checked}});
-  const bool known = !of.extrapolated();
-  const auto time = [known](Duration at) { return known ? Json(at.seconds()) : Json(nullptr); };
   return {{"extrapolated", of.extrapolated()},
-          {"expected_step_time_s", time(of.expected)},
-          {"step_time_low_s", time(of.low)},
-          {"step_time_high_s", time(of.high)},
-          {"probability_fraction", of.share},
+          {"expected_step_time_s", of.expected.seconds()},
+          {"step_time_low_s", of.low.seconds()},
+          {"step_time_high_s", of.high.seconds()},
+          {"probability_fraction", of.share ? Json(*of.share) : Json(nullptr)},
           {"runs", of.runs},
           {"groups", of.groups},
           {"new", std::move(outside)}};

@@ -161,7 +161,7 @@ Cell fidelity_cell(const TrainingStepResult& result) {
 void add_times(const TrainingStepResult& result, RowWriter& row) {
   const Throughput& speed = result.throughput;
   const auto& confidence = result.confidence;
-  const bool interval = confidence && !confidence->extrapolated();
+  const bool interval = confidence.has_value();
   row.add("fidelity", fidelity_cell(result));
   row.add("step_time_s", Cell{speed.step_s});
   row.add("expected_step_time_s", interval ? Cell{confidence->expected.seconds()} : Cell{});

@@ -323,9 +323,10 @@ class SensitivityReport {
     std::string out = fmt::format(
         "spread of the calibration (errors of validated rows), one figure at a time: {} dominates",
         first);
-    if (confidence && !confidence->extrapolated())
-      out += fmt::format("; the prediction interval of the step is {} to {}",
-                         to_string(confidence->low), to_string(confidence->high));
+    if (confidence)
+      out += fmt::format("; the prediction interval of the step is {} to {}{}",
+                         to_string(confidence->low), to_string(confidence->high),
+                         confidence->extrapolated() ? ", wider as the step is extrapolated" : "");
     return out;
   }
 

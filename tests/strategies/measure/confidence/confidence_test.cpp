@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "strategies/measure/confidence/coverage.hpp"
 #include "strategies/measure/confidence/validated_runs.hpp"
@@ -39,12 +41,13 @@ bool tells(const Confidence& confidence, const std::string& property) {
 }  // namespace
 
 TEST_CASE("runs that were all simulated a fifth too fast make the step a quarter longer") {
-  const Confidence of = confidence_of(1000_ms, a_kind(), runs("g", a_kind(), 10, -0.2));
+  const Confidence of = confidence_of(1000_ms, a_kind(), {runs("g", a_kind(), 10, -0.2), {0, 0}});
   // Measured over simulated is 1 / 0.8.
   CHECK(of.expected == 1250_ms);
   CHECK(of.high == 1250_ms);
   CHECK(of.low == 1000_ms);  // the simulated time itself lies inside
   CHECK_FALSE(of.extrapolated());
+  CHECK(of.share == 0.8);
   CHECK(of.outside.empty());
   CHECK(of.groups == std::vector<std::string>{"g"});
   CHECK(of.runs == 8);  // of 24 at most a third from one group
@@ -55,11 +58,12 @@ TEST_CASE("nearer runs decide") {
   far.stack = "unfused";
   far.gpu = "v100-sxm2-32gb";
   far.pp = 8;
-  std::vector<ValidatedRun> all;
+  ValidatedRuns all;
+  all.width = {0, 0};
   for (const char* group : {"a", "b", "c"})
-    for (const ValidatedRun& run : runs(group, a_kind(), 8, 0)) all.push_back(run);
+    for (const ValidatedRun& run : runs(group, a_kind(), 8, 0)) all.runs.push_back(run);
   for (const char* group : {"d", "e", "f"})
-    for (const ValidatedRun& run : runs(group, far, 8, 1)) all.push_back(run);
+    for (const ValidatedRun& run : runs(group, far, 8, 1)) all.runs.push_back(run);
   const Confidence of = confidence_of(1000_ms, a_kind(), all);
   CHECK(of.low == 1000_ms);
   CHECK(of.high == 1000_ms);
@@ -68,26 +72,59 @@ TEST_CASE("nearer runs decide") {
   CHECK(confidence_of(1000_ms, far, all).low == 500_ms);
 }
 
-TEST_CASE("the interval holds the middle, not the extremes") {
+// Half the width is a spread: that of the errors, 0.0005 for their digits, and 0.01 per unit of
+// distance.
+TEST_CASE("the interval is as wide as the errors of the nearest runs and their distance say") {
+  const ValidatedRuns exact{runs("g", a_kind(), 8, 0), {2, 4}};
+  const double least = std::exp(2 * 0.0005);
+  CHECK(confidence_of(1000_ms, a_kind(), exact).high.seconds() == doctest::Approx(least));
+  RunKind other = a_kind();
+  other.zero = 3;  // 1 apart
+  CHECK(distance_between(a_kind(), other) == 1);
+  const Confidence far = confidence_of(1000_ms, other, exact);
+  CHECK(far.high.seconds() == doctest::Approx(std::exp(2 * 0.0105)));
+  CHECK(far.low.seconds() == doctest::Approx(std::exp(-2 * 0.0105)));
+  ValidatedRuns spread = exact;
+  for (std::size_t i = 0; i < 4; ++i) spread.runs[i].error = 1 / 1.1 - 1;  // 10 % too fast
+  // The median is 1 or 1.1, the spread log(1.1): four of eight have it.
+  const MeasuredRange range = measured_over_simulated(a_kind(), spread.runs, 1);
+  CHECK(range.high / range.median == doctest::Approx(1.1 * std::exp(0.0005)));
+}
+
+TEST_CASE("outside what was validated the interval is wider and has no probability") {
+  const ValidatedRuns exact{runs("g", a_kind(), 8, 0), {2, 4}};
+  RunKind other = a_kind();
+  other.precision = "fp8";  // 0.5 apart
+  const Confidence of = confidence_of(1000_ms, other, exact);
+  CHECK(of.extrapolated());
+  CHECK_FALSE(of.share.has_value());
+  CHECK(of.high.seconds() == doctest::Approx(std::exp(4 * 0.0055)));
+}
+
+// Nine groups of one run each, exact but one that is 10 % too fast: left out, the eight others say
+// 1 with the least spread. Of nine, 0.8 * 10 / 9 = 0.89 are in with eight: no width is needed. Of
+// four, 0.8 * 5 / 4 is all of them, also the one.
+TEST_CASE("the width holds so many left-out groups that a new one is in with 80 %") {
+  const auto with = [](int exact) {
+    std::vector<ValidatedRun> all = runs("off", a_kind(), 1, 1 / 1.1 - 1);
+    for (int i = 0; i < exact; ++i) all.push_back({a_kind(), std::to_string(i), 0});
+    return all;
+  };
+  CHECK(interval_width(with(8)).inside == doctest::Approx(0).epsilon(1e-9));
+  CHECK(interval_width(with(3)).inside == doctest::Approx(std::log(1.1) / 0.0005));
+  CHECK(interval_width(with(3)).outside >= interval_width(with(3)).inside);
+}
+
+TEST_CASE("a group counts once, whatever its number of runs") {
   std::vector<ValidatedRun> all;
-  for (int i = 0; i < 8; ++i) {
-    ValidatedRun run{a_kind(), "g", 0};
-    run.error = i == 0 ? 9.0 : i == 7 ? -0.9 : 0.0;
-    all.push_back(run);
-  }
-  // An eighth lies on either side, more than half of what the middle leaves: both ends are in.
-  const Confidence of = confidence_of(1000_ms, a_kind(), all);
-  CHECK(of.low == 100_ms);
-  for (const char* group : {"h", "i"})
-    for (const ValidatedRun& run : runs(group, a_kind(), 8, 0)) all.push_back(run);
-  // One of 24 is not.
-  const Confidence more = confidence_of(1000_ms, a_kind(), all);
-  CHECK(more.low == 1000_ms);
-  CHECK(more.high == 1000_ms);
+  for (const char* group : {"a", "b", "c", "d", "e", "f", "g", "h"})
+    all.push_back({a_kind(), group, 0});
+  for (const ValidatedRun& run : runs("many", a_kind(), 6, 1 / 1.1 - 1)) all.push_back(run);
+  CHECK(interval_width(all).inside == doctest::Approx(0).epsilon(1e-9));
 }
 
 TEST_CASE("what no validated run has is reported") {
-  const std::vector<ValidatedRun> checked = runs("g", a_kind(), 10, 0);
+  const ValidatedRuns checked{runs("g", a_kind(), 10, 0), {}};
   RunKind other = a_kind();
   other.gpu = "b200-sxm-180gb";
   other.ep = 8;
@@ -111,10 +148,10 @@ TEST_CASE("the memory margin covers nine of ten validated peaks") {
   CHECK(memory_margin({0.1, 0.2}) == 0);  // simulated too high: no margin is needed
 }
 
-// Runs of group a were simulated exactly, those of b a tenth too fast: each group alone tells a
-// range of one point, which is not where the runs of the other lie. A run of c lies between theirs,
-// so that the interval of the two holds it.
-TEST_CASE("what a group's runs took is held against the interval of the other groups") {
+// Nine groups whose runs were simulated exactly, and one a tenth too fast. Without it, the width
+// that is chosen is that of exact groups, and its own run lies outside. For each of the others, the
+// interval and the width come from eight exact groups and the one: 0.8 * 10 / 9 of nine is eight.
+TEST_CASE("a group is left out of the interval and of the choice of its width") {
   const auto row = [](const std::string& group, double simulated) {
     Comparison out;
     out.group = group;
@@ -123,19 +160,15 @@ TEST_CASE("what a group's runs took is held against the interval of the other gr
     out.kind = a_kind();
     return out;
   };
-  std::vector<Comparison> rows{row("a", 1), row("a", 1), row("b", 0.9)};
+  std::vector<Comparison> rows{row("off", 0.9)};
+  for (const char* group : {"a", "b", "c", "d", "e", "f", "g", "h", "i"})
+    rows.push_back(row(group, 1));
   CHECK(coverage_by_others(std::span{rows}.first(2)).empty());
-  auto found = coverage_by_others(rows);
-  REQUIRE(found.size() == 2);
-  CHECK(found[0].runs == 2);
-  CHECK(found[0].inside == 0);
-  CHECK(found[1].inside == 0);
-  rows.push_back(row("c", 0.95));
-  found = coverage_by_others(rows);
-  REQUIRE(found.size() == 3);
-  CHECK(found[0].inside == 0);
-  CHECK(found[1].inside == 0);
-  CHECK(found[2].share() == 1);
+  const auto found = coverage_by_others(rows);
+  REQUIRE(found.size() == 10);
+  CHECK(found.back().group == "off");
+  CHECK(found.back().inside == 0);
+  for (std::size_t i = 0; i < 9; ++i) CHECK(found[i].share() == 1);
 }
 
 }  // namespace lockstep

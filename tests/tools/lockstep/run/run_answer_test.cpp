@@ -86,14 +86,22 @@ TEST_CASE("memory fits, is tight within the error of validated peaks, or does no
   }
 }
 
-TEST_CASE("an interval is given inside the validated domain only, and holds the simulated time") {
+TEST_CASE(
+    "an interval holds the simulated time; outside the validated domain it has no probability") {
   const Json inside = run("llama7b-256");
   CHECK(inside["prediction"]["extrapolated"] == false);
   CHECK(inside["prediction"]["step_time_low_s"].get<double>() <= step_of(inside));
   CHECK(inside["prediction"]["step_time_high_s"].get<double>() >= step_of(inside));
   const Json outside = run("parameter-server");  // no transformer was validated so
   CHECK(outside["prediction"]["extrapolated"] == true);
-  CHECK(outside["prediction"]["step_time_low_s"].is_null());
+  CHECK(inside["prediction"]["probability_fraction"] == 0.8);
+  CHECK(outside["prediction"]["probability_fraction"].is_null());
+  CHECK(outside["prediction"]["step_time_low_s"].get<double>() <= step_of(outside));
+  const auto width = [](const Json& of) {
+    return of["prediction"]["step_time_high_s"].get<double>() /
+           of["prediction"]["step_time_low_s"].get<double>();
+  };
+  CHECK(width(outside) > width(inside));
   CHECK(contains(output_of("lockstep run parameter-server --suggest 0"),
                  "extrapolated: precision fp32 (validated: "));
   CHECK(run("gpt3-v100")["prediction"].is_null());  // the user fixed its rate
