@@ -87,7 +87,8 @@ TEST_CASE("memory fits, is tight within the error of validated peaks, or does no
 }
 
 TEST_CASE(
-    "an interval holds the simulated time; outside the validated domain it has no probability") {
+    "an interval holds the simulated time, outside the validated domain with no known "
+    "probability") {
   const Json inside = run("llama7b-256");
   CHECK(inside["prediction"]["extrapolated"] == false);
   CHECK(inside["prediction"]["step_time_low_s"].get<double>() <= step_of(inside));
