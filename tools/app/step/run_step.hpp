@@ -34,6 +34,8 @@ struct RankSpeedRange {
 };
 
 inline constexpr int kFewRanks = 16;
+/// Simulated operations, those of equivalent ranks once: up to about half a second.
+inline constexpr std::size_t kQuickOperations = 2'000'000;
 
 struct TrainingStepRequest {
   std::string file;
@@ -45,6 +47,7 @@ struct TrainingStepRequest {
   std::optional<Rate> nic{};    // speed of every NIC and fabric link
   FigureFactors factors{};      // what if figures of the hardware were different
   std::size_t suggestions = 0;  // maximum number of layout changes to simulate
+  bool suggests_if_quick = false;  // none for a step of more than kQuickOperations
   bool ignore_memory = false;   // simulate even if a rank needs more memory than its GPU has
   /// The step alone: no baseline next to what-ifs, no changes that would fit into memory.
   bool step_only = false;

@@ -217,6 +217,12 @@ std::optional<Suggestion> simulated_change(const Trial& trial, Fidelity fidelity
   }
 }
 
+std::size_t operations_of(const TrainingStepTimeline& timeline) {
+  std::size_t out = 0;
+  for (const RankTimeline& rank : timeline.ranks) out += rank.operations.size();
+  return out;
+}
+
 void keep_best(std::vector<std::optional<Suggestion>> found, Duration step,
                std::vector<Suggestion>& best) {
   for (auto& each : found)
@@ -239,6 +245,9 @@ TrainingStepSuggestions suggestions_for(const TrainingStepRequest& request,
                                         const TrainingStepResult& result) {
   TrainingStepSuggestions out;
   if (request.suggestions == 0 || result.averaging) return out;
+  out.left_out =
+      request.suggests_if_quick && operations_of(result.step.timeline) > kQuickOperations;
+  if (out.left_out) return out;
   const std::vector<Trial> tried = trials(request, candidate_changes(result), out);
   out.simulated = tried.size();
   std::vector<std::optional<Suggestion>> found(tried.size());

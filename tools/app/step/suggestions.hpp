@@ -25,6 +25,7 @@ struct TrainingStepSuggestions {
   std::vector<Suggestion> best{};  // at most three that save at least 0.5 %, fastest first
   std::size_t simulated = 0;       // changes simulated
   std::size_t no_memory = 0;       // changes skipped because they do not fit
+  bool left_out = false;           // none simulated: the step takes long (suggests_if_quick)
 };
 
 /// Changes worth simulating, the most promising first by the breakdown of `result`: more overlap,

@@ -203,6 +203,10 @@ HeadlineEntry limit_entry(const RunOptions& options, const TrainingStepResult& r
   const TrainingStepSuggestions& found = result.suggestions;
   for (const Suggestion& each : found.best)
     out.lines.push_back(suggestion_line(each, result.step.timeline.end.since_start()));
+  if (found.left_out)
+    out.lines.push_back(fmt::format(
+        "no changes of the layout are simulated for a step this large: --suggest {} does",
+        options.step.suggestions));
   if (options.step.suggestions > 0 && found.best.empty() && found.simulated > 0)
     out.lines.push_back(
         fmt::format("none of {} simulated changes of the layout saves 0.5 %", found.simulated));

@@ -114,7 +114,7 @@ def run(
         step)
     suggest: Number of changes of the layout to simulate for the suggestions of the
         headline, each about as long as the step itself; 0: none (default: 6, with json
-        and csv 0)
+        and csv 0, for steps of more than 2 million simulated operations 0)
     no_variants: Do not run the scenario's variants
     append: Append the rows to a CSV file, with a header if the file is new
     progress: Called with a `Progress` while it runs; what it raises ends the run
