@@ -64,8 +64,7 @@ std::size_t budget_of(const Options& given) {
 }
 
 void report_one(const Options& given) {
-  const Simulated step =
-      simulated(given.steps.first_step(), given.suggestions);
+  const Simulated step = simulated(given.steps.first_step(), given.suggestions);
   const auto variants = run_variants(step.options.step, step.result.scenario);
   write_page(given.output, run_page(step.options, step.result, variants, budget_of(given)));
 }
