@@ -44,11 +44,11 @@ struct TrainingStepRequest {
   SimulationOptions simulation{};          // its speeds override `speeds`
   std::vector<RankSpeedRange> speeds{};    // later ones override earlier ones
   LinkChangeRequest links{};
-  std::optional<Rate> nic{};    // speed of every NIC and fabric link
-  FigureFactors factors{};      // what if figures of the hardware were different
-  std::size_t suggestions = 0;  // maximum number of layout changes to simulate
+  std::optional<Rate> nic{};       // speed of every NIC and fabric link
+  FigureFactors factors{};         // what if figures of the hardware were different
+  std::size_t suggestions = 0;     // maximum number of layout changes to simulate
   bool suggests_if_quick = false;  // none for a step of more than kQuickOperations
-  bool ignore_memory = false;   // simulate even if a rank needs more memory than its GPU has
+  bool ignore_memory = false;      // simulate even if a rank needs more memory than its GPU has
   /// The step alone: no baseline next to what-ifs, no changes that would fit into memory.
   bool step_only = false;
   std::string calibration{};  // file; empty: the shipped parameters

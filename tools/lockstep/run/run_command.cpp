@@ -115,7 +115,8 @@ void add_results(const Command& command, Options& given) {
       command, "--suggest", 0, kMostSuggestions,
       [&given](auto n) { given.suggestions = static_cast<std::int64_t>(n); },
       "Number of changes of the layout to simulate for the suggestions of the headline, each about "
-      "as long as the step itself; 0: none (default: 6, with json and csv 0, for steps of more than "
+      "as long as the step itself; 0: none (default: 6, with json and csv 0, for steps of more "
+      "than "
       "2 million simulated operations 0)");
   command.add_flag("!--no-variants", given.variants, "Do not run the scenario's variants");
   command
