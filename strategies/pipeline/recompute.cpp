@@ -93,8 +93,8 @@ using Tensors = std::set<std::pair<TensorId, int>>;
   return needed(block, core);
 }
 
-/// Whether an operation's results are kept: of attention, of reductions and of every other product
-/// in the order of the forward pass, the first one included.
+/// Whether an operation's results are kept: of attention, with keys that came along a ring, of
+/// reductions and of every other product in the order of the forward pass, the first one included.
 class SelectiveCheckpoint {
  public:
   [[nodiscard]] bool operator()(const Operation& operation) {
@@ -104,7 +104,8 @@ class SelectiveCheckpoint {
       case OperationKind::attention:
         return true;
       case OperationKind::collective:
-        return operation.communication->collective == Collective::reduce_scatter;
+        return operation.communication->collective == Collective::reduce_scatter ||
+               operation.communication->collective == Collective::send_recv;
       default:
         return false;
     }

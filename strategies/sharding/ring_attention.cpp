@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "strategies/layout/passes.hpp"
 #include "strategies/sharding/placement.hpp"
 
@@ -21,7 +24,8 @@ class Ring {
     std::vector<Ref> keys{read_of(attention, Operand::k), read_of(attention, Operand::v)};
     for (int hop = 0; hop < members_; ++hop) {
       std::vector<Ref> next;
-      if (hop + 1 < members_) next = pass_on(attention, keys, hop, out);
+      if (hop + 1 < members_) next = pass_on(attention, keys, fmt::format("hop{}", hop), out);
+      if (hop == 0) keep_for_backward(attention, keys, next);
       Operation part = attention;
       part.name += fmt::format(".part{}", hop);
       part.ring_offset = hop;
@@ -35,32 +39,95 @@ class Ring {
     }
   }
 
+  /// From the first keys that came in forward to the rank's own, which come last.
   void backward(const Operation& attention, std::vector<Operation>& out) {
-    std::vector<Ref> keys{read_of(attention, Operand::k), read_of(attention, Operand::v)};
-    std::vector<Ref> gradients;
+    for (const Operand own : {Operand::k, Operand::v}) drop(read_of(attention, own), out);
+    std::vector<Ref> keys = kept_.at(read_of(attention, Operand::statistics).tensor);
+    std::vector<Ref> sums;  // of the gradients of `keys`
     for (int hop = 0; hop < members_; ++hop) {
+      const bool last = hop + 1 == members_;
       std::vector<Ref> next;
-      if (hop + 1 < members_) next = pass_on(attention, keys, hop, out);
-      gradients = hop == 0 ? copies(own_gradients(attention), fmt::format(".ring{}", hop))
-                           : pass_on(attention, gradients, hop, out);
+      if (!last) next = pass_on(attention, keys, fmt::format("hop{}", hop), out);
+      if (hop == 0) out.back().ahead = -1;  // the first is sent when its turn has come
+      std::vector<Ref> come;
+      if (hop > 0) come = pass_on(attention, sums, fmt::format("sums{}", hop - 1), out);
       Operation part = attention;
       part.name += fmt::format(".part{}", hop);
-      part.ring_offset = hop;
-      part.accumulate = hop > 0;
+      part.ring_offset = (hop + 1) % members_;
       read_of(part, Operand::k) = keys[0];
       read_of(part, Operand::v) = keys[1];
-      part.writes = {write_of(attention, gradient_of(Operand::q)), gradients[0], gradients[1]};
+      if (hop > 0) part.writes = copies(gradients_of(attention), fmt::format(".part{}", hop));
+      if (hop == 0) part.writes = with_copied_keys(attention);
+      sums = {part.writes[1], part.writes[2]};
+      const std::vector<Ref> parts = part.writes;
       out.push_back(std::move(part));
+      if (hop > 0) sums = add_up(attention, parts, come, last, out);
       keys = std::move(next);
     }
-    const std::vector<Ref> home = own_gradients(attention);
-    (void)pass_on(attention, gradients, members_, out, &home);
   }
 
  private:
-  [[nodiscard]] static std::vector<Ref> own_gradients(const Operation& attention) {
-    return {write_of(attention, gradient_of(Operand::k)),
+  [[nodiscard]] static std::vector<Ref> gradients_of(const Operation& attention) {
+    return {write_of(attention, gradient_of(Operand::q)),
+            write_of(attention, gradient_of(Operand::k)),
             write_of(attention, gradient_of(Operand::v))};
+  }
+
+  [[nodiscard]] std::vector<Ref> with_copied_keys(const Operation& attention) {
+    std::vector<Ref> out = gradients_of(attention);
+    const std::vector<Ref> sums = copies({out[1], out[2]}, ".part0");
+    return {out[0], sums[0], sums[1]};
+  }
+
+  /// Of all keys and values these alone are kept for backward.
+  void keep_for_backward(const Operation& attention, const std::vector<Ref>& own,
+                         const std::vector<Ref>& first) {
+    for (std::size_t i = 0; i < own.size(); ++i)
+      graph_.tensors[first[i].tensor].category = graph_.tensors[own[i].tensor].category;
+    kept_.emplace(write_of(attention, Operand::statistics).tensor, first);
+  }
+
+  /// Leaves out the messages, if any, that brought what is no longer read.
+  static void drop(const Ref& unread, std::vector<Operation>& out) {
+    const auto is_read = [&unread](const Operation& operation) {
+      return std::find(operation.reads.begin(), operation.reads.end(), unread) !=
+             operation.reads.end();
+    };
+    if (std::any_of(out.begin(), out.end(), is_read)) return;
+    const auto from = std::find_if(out.begin(), out.end(), [&unread](const Operation& operation) {
+      return operation.kind == Kind::collective && operation.writes == std::vector<Ref>{unread};
+    });
+    if (from == out.end()) return;
+    const std::vector<Ref> brought = from->reads;
+    out.erase(from);
+    for (const Ref& ref : brought) drop(ref, out);
+  }
+
+  /// Adds a part's gradients to those of queries so far, and to what came of its keys; the result
+  /// of the latter.
+  [[nodiscard]] std::vector<Ref> add_up(const Operation& attention, const std::vector<Ref>& parts,
+                                        const std::vector<Ref>& come, bool last,
+                                        std::vector<Operation>& out) {
+    const std::vector<Ref> whole = gradients_of(attention);
+    add(attention, whole[0], parts[0], whole[0], out);
+    std::vector<Ref> sums;
+    for (std::size_t i = 0; i < come.size(); ++i) {
+      const Ref sum = last ? whole[i + 1] : come[i];
+      add(attention, come[i], parts[i + 1], sum, out);
+      sums.push_back(sum);
+    }
+    return sums;
+  }
+
+  static void add(const Operation& attention, const Ref& a, const Ref& b, const Ref& sum,
+                  std::vector<Operation>& out) {
+    Operation add;
+    add.kind = Kind::add;
+    add.name = attention.name + ".add";
+    add.purpose = attention.purpose;
+    add.reads = {a, b};
+    add.writes = {sum};
+    out.push_back(std::move(add));
   }
 
   [[nodiscard]] std::vector<Ref> copies(const std::vector<Ref>& of, const std::string& suffix) {
@@ -79,14 +146,13 @@ class Ring {
 
   /// To the next member of the ring; what comes is what the one before had.
   [[nodiscard]] std::vector<Ref> pass_on(const Operation& attention, const std::vector<Ref>& what,
-                                         int hop, std::vector<Operation>& out,
-                                         const std::vector<Ref>* into = nullptr) {
+                                         const std::string& name, std::vector<Operation>& out) {
     Operation pass;
     pass.kind = Kind::collective;
-    pass.name = fmt::format("{}.ring{}", attention.name, hop);
+    pass.name = fmt::format("{}.ring.{}", attention.name, name);
     pass.purpose = Purpose::communication;
     pass.reads = what;
-    pass.writes = into != nullptr ? *into : copies(what, fmt::format(".hop{}", hop));
+    pass.writes = copies(what, "." + name);
     Communication how;
     how.collective = Collective::send_recv;
     how.over = atoms_;
@@ -99,6 +165,8 @@ class Ring {
   ModelGraph& graph_;
   MeshSubAxes atoms_;
   int members_ = 1;
+  /// By an attention's statistics: keys and values that came first in forward.
+  std::map<TensorId, std::vector<Ref>> kept_;
 };
 
 }  // namespace

@@ -87,22 +87,58 @@ TEST_CASE("forward: each hop passes on what the last one brought, before that is
   }
 }
 
-TEST_CASE("backward: gradients travel with their keys and come home") {
+TEST_CASE("backward: begins with the keys that came first, and ends with the rank's own") {
+  // Gradients that travel with their keys from the next rank on are at home after n - 1 hops.
   const Laid laid = ring_of(4, true);
   const auto& body = laid.layer().backward;
   const auto parts = of_kind(body, OperationKind::attention_backward);
-  const auto passed = hops(body);
+  const auto first = hops(laid.layer().forward).front();
   REQUIRE(parts.size() == 4);
-  CHECK(passed.size() == 3 + 4);
-  // What the last hop brings is the gradient that the projections read.
-  const std::vector<Ref>& home = passed.back().writes;
-  std::set<TensorId> read;
-  for (const Operation& operation : body) {
-    for (const Ref& ref : operation.reads) read.insert(ref.tensor);
+  CHECK(hops(body).size() == 3 + 3);
+  CHECK(parts[0].reads[1] == first.writes[0]);
+  CHECK(parts[0].reads[2] == first.writes[1]);
+  const std::vector<int> from{1, 2, 3, 0};
+  for (std::size_t i = 0; i < parts.size(); ++i) CHECK(parts[i].ring_offset == from[i]);
+}
+
+TEST_CASE("backward: no part waits for gradients that travel, which are added to its own") {
+  const Laid laid = ring_of(4, true);
+  const auto& body = laid.layer().backward;
+  const auto parts = of_kind(body, OperationKind::attention_backward);
+  std::set<TensorId> travel;
+  for (const Operation& hop : hops(body))
+    for (const Ref& ref : hop.writes) travel.insert(ref.tensor);
+  std::set<TensorId> sums;
+  for (const Operation& add : of_kind(body, OperationKind::add)) {
+    if (!add.name.ends_with("attention.backward.add")) continue;
+    sums.insert(add.writes[0].tensor);
   }
-  CHECK(read.contains(home[0].tensor));
-  CHECK(read.contains(home[1].tensor));
-  for (const Operation& part : parts) CHECK(part.writes[0] == parts[0].writes[0]);  // g_q adds up
+  for (const Operation& part : parts) {
+    CHECK_FALSE(part.accumulate);
+    for (const Ref& ref : part.writes) CHECK_FALSE(travel.contains(ref.tensor));
+  }
+  // What follows reads the last sums: of queries, keys and values.
+  std::set<TensorId> read;
+  for (const Operation& operation : body)
+    if (operation.kind != OperationKind::add && operation.kind != OperationKind::collective)
+      for (const Ref& ref : operation.reads) read.insert(ref.tensor);
+  int at_home = 0;
+  for (const TensorId sum : sums) at_home += read.contains(sum) ? 1 : 0;
+  CHECK(at_home == 3);
+}
+
+TEST_CASE("of the keys in forward only those that came first are kept for backward") {
+  const Laid laid = ring_of(4, true);
+  std::set<TensorId> written;
+  for (const Operation& operation : laid.layer().forward)
+    if (operation.kind == OperationKind::collective)
+      for (const Ref& ref : operation.writes) written.insert(ref.tensor);
+  std::set<TensorId> kept;
+  for (const Operation& operation : laid.layer().backward)
+    for (const Ref& ref : operation.reads)
+      if (written.contains(ref.tensor)) kept.insert(ref.tensor);
+  const auto first = hops(laid.layer().forward).front();
+  CHECK(kept == std::set<TensorId>{first.writes[0].tensor, first.writes[1].tensor});
 }
 
 TEST_CASE("zigzag marks every sequence that the ring cuts, and no other dimension") {

@@ -90,9 +90,10 @@ TEST_CASE("context parallelism by all-gather: keys and values twice, their gradi
   }
 }
 
-TEST_CASE("ring attention: n - 1 hops of keys and values forward, backward gradients come home") {
-  // Liu et al., arXiv 2310.01889: one hop passes 2 * 2(s/n)b g d bytes. Backward keys and values go
-  // round again, and their gradients with them: n - 1 hops and one home.
+TEST_CASE("ring attention: n - 1 hops of keys and values in each pass, n - 1 of their gradients") {
+  // One hop passes 2 * 2(s/n)b g d bytes (Liu et al., arXiv 2310.01889). In backward a rank's own
+  // keys and values come last, and with them their gradients, which so are at home: n - 1 hops of
+  // both (TransformerEngine context_parallel.py, AttnFuncWithCPAndKVP2P.backward).
   for (const int n : {2, 4, 8}) {
     for (const std::int64_t kv_heads : {8, 2}) {
       CAPTURE(n);
@@ -107,7 +108,7 @@ TEST_CASE("ring attention: n - 1 hops of keys and values forward, backward gradi
       CHECK(step.traffic("cp", Collective::send_recv, "layer.forward") ==
             Traffic{times * (n - 1), times * (n - 1) * pair});
       CHECK(step.traffic("cp", Collective::send_recv, "layer.backward") ==
-            Traffic{times * (2 * n - 1), times * (2 * n - 1) * pair});
+            Traffic{times * 2 * (n - 1), times * 2 * (n - 1) * pair});
     }
   }
 }
@@ -156,7 +157,7 @@ TEST_CASE("expert tensor parallelism of its own degree: tp gathers nothing for e
 }
 
 // Whichever axes ep is cut from: context parallelism's own traffic is the ring alone, n - 1 hops
-// forward and 2n - 1 backward a layer.
+// forward and 2(n - 1) backward a layer.
 TEST_CASE("experts within context parallelism: their all-to-alls are called ep, the ring cp") {
   const TransformerConfig experts = routed();
   const std::int64_t times = kLayers * kM;
@@ -170,7 +171,7 @@ TEST_CASE("experts within context parallelism: their all-to-alls are called ep, 
       with.tp = 2;
       with.sequence_parallel = sequence_parallel;
       const TrainingStepUnderTest step{transformer(experts), with};
-      CHECK(step.traffic("cp").count == times * (3 + 7));
+      CHECK(step.traffic("cp").count == times * (3 + 6));
       CHECK(step.traffic("cp", Collective::send_recv) == step.traffic("cp"));
       CHECK(step.traffic("ep").count == 4 * times);
       CHECK(step.traffic("ep", Collective::all_to_all) == step.traffic("ep"));
