@@ -61,13 +61,14 @@ enum class OperationKind : std::uint8_t {
   temporal_shift_backward,
   // For all models.
   fill,   // zeros
-  scale,  // times `factor`
+  scale,  // each of some tensors times `factor`
   // To another dtype. Without a result, `math` of at most 8 bits: casts weights to operands of
   // GEMMs, which are no tensors of the program, once the last read, an activation, is available.
   cast,
-  slice,       // the rank's shard of a less sharded tensor; takes no time
-  update,      // per weight: gradient, (weight), states -> weight, states
-  collective,  // one message; see Communication
+  check_finite,  // whether all numbers are finite: for the host, which waits for the result
+  slice,         // the rank's shard of a less sharded tensor; takes no time
+  update,        // per weight: gradient, (weight), states -> weight, states
+  collective,    // one message; see Communication
   send,
   receive,
   host_copy,  // between device and host
@@ -294,11 +295,12 @@ inline constexpr std::array kRows{
     row(Kind::temporal_shift, "temporal_shift", Class::elementwise, "x", "y",
         by_names(Kind::temporal_shift_backward)),
     row(Kind::temporal_shift_backward, "temporal_shift_backward", Class::elementwise, "g_y", "g_x"),
-    row(Kind::fill, "fill", Class::elementwise, "", "x", Common::none),
-    row(Kind::scale, "scale", Class::elementwise, "x", "y", Common::none, Gradient::linear,
+    row(Kind::fill, "fill", Class::elementwise, "", "x...", Common::none, Flag::carries),
+    row(Kind::scale, "scale", Class::elementwise, "x...", "y...", Common::none, Gradient::linear,
         Flag::in_place, Flag::carries),
     row(Kind::cast, "cast", Class::elementwise, "x...", "[y]", Work::cast, Common::none,
         Gradient::linear, Flag::in_place, Flag::carries),
+    row(Kind::check_finite, "check_finite", Class::elementwise, "x...", "", Common::none),
     row(Kind::slice, "slice", Class::copy, "x", "y", Work::none, Common::none, Flag::carries),
     row(Kind::update, "update", Class::optimizer, "gradient states...", "weight states...",
         Common::none, Flag::in_place, Flag::carries),

@@ -65,6 +65,21 @@ enum class GradientReduction : std::uint8_t { every_microbatch, last_microbatch 
 /// while others are still being reduced.
 enum class UpdateStart : std::uint8_t { after_all, by_bucket };
 
+/// Passes over a rank's whole gradients that ZeRO-0 and -1 need besides their sum: zeroes before
+/// the first microbatch; a factor and a check for numbers that are not finite before each
+/// reduction.
+enum class GradientPass : std::uint8_t { zero, scale, check };
+
+/// How gradients are cut into buckets (ZeRO-0 and -1), by the software stack.
+struct BucketForm {
+  Bytes usual{25'000'000};             // the stack's size
+  std::optional<Bytes> first{};        // of the first bucket
+  bool whole_without_overlap = false;  // one bucket where gradients do not overlap
+  /// With a pipeline one bucket per model chunk, except for the first chunk; several chunks of a
+  /// stage at the same time on all stages.
+  bool whole_chunks = false;
+};
+
 /// Precision of model states, per parameter; 2 + 2 + 12 bytes by default.
 struct StateConfig {
   Dtype weights = Dtype::bf16;
@@ -104,9 +119,11 @@ struct ParallelConfig {
   std::set<Overlap> overlap{};
   UpdateStart update = UpdateStart::after_all;
   GradientExchange exchange = GradientExchange::all_reduce;
-  int servers = 1;           // number of parameter servers
-  int average_every = 1;     // parameter averaging: steps between averages
-  Bytes bucket{25'000'000};  // of gradients, per reduction
+  int servers = 1;                           // number of parameter servers
+  int average_every = 1;                     // parameter averaging: steps between averages
+  Bytes bucket{25'000'000};                  // of gradients, per reduction
+  BucketForm bucket_form{};                  // set by the software stack
+  std::set<GradientPass> gradient_passes{};  // the same
   StateConfig state{};
   ModelForm form{};            // set by the software stack
   double capacity_factor = 0;  // of experts; 0: dropless
@@ -123,6 +140,10 @@ struct ParallelConfig {
   [[nodiscard]] int expert_tp() const { return etp > 0 ? etp : tp; }
   [[nodiscard]] std::int64_t microbatches() const { return global_batch / (micro_batch * dp); }
   [[nodiscard]] bool overlaps(Overlap what) const { return overlap.contains(what); }
+  /// Whether gradients are summed from buffers that ranks hold whole, with such passes over them.
+  [[nodiscard]] bool passes_over_gradients(GradientPass what) const {
+    return zero < 2 && exchange == GradientExchange::all_reduce && gradient_passes.contains(what);
+  }
   /// Backward in two halves: input gradients and weight gradients (zero-bubble schedules).
   [[nodiscard]] bool splits_backward() const { return pp > 1 && schedule >= PipelineOrder::zb_h1; }
   [[nodiscard]] bool updates_by_bucket() const { return update == UpdateStart::by_bucket; }

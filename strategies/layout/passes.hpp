@@ -97,6 +97,8 @@ void gather_weights(TrainingStepAssembly& step);
 /// block's first microbatch.
 void cast_weights(TrainingStepAssembly& step);
 
+/// With GradientPass::zero: zeroes in all gradients of a rank before its first microbatch.
+void zero_gradients(TrainingStepAssembly& step);
 /// Reduces gradients over data-parallel replicas by all-reduce, or reduce-scatter with ZeRO: in
 /// buckets after the last microbatch, or block by block (ZeRO-2, 3) after every microbatch or the
 /// last.
@@ -156,6 +158,9 @@ inline constexpr auto casts_once = [](Step step) {
   return is_narrow(step.parallel.precision) && step.parallel.recipe.weights_once;
 };
 inline constexpr auto casts_gathered = [](Step step) { return casts_once(step) && zero_3(step); };
+inline constexpr auto zeroes_gradients = [](Step step) {
+  return step.parallel.passes_over_gradients(GradientPass::zero);
+};
 template <Exchange exchange>
 inline constexpr auto exchanges_by = [](Step step) { return step.parallel.exchange == exchange; };
 inline constexpr auto updates_on_ranks = [](Step step) {
@@ -246,6 +251,11 @@ inline constexpr std::array kStrategyPasses = [] {
       StrategyPass{.name = "cast_weights",
                    .run = cast_weights,
                    .applies = casts_once,
+                   .needs = ordered,
+                   .precedes = {gradients_whole}},
+      StrategyPass{.name = "zero_gradients",
+                   .run = zero_gradients,
+                   .applies = zeroes_gradients,
                    .needs = ordered,
                    .precedes = {gradients_whole}},
       StrategyPass{.name = "exchange_gradients",

@@ -13,17 +13,22 @@ namespace {
 /// ZeRO-0 and -1: buckets of gradients, filled in the order in which backward is done with them.
 class Buckets {
  public:
-  Buckets(TrainingStepAssembly& step, StageScript& stage) : step_{step}, stage_{stage} {}
+  Buckets(TrainingStepAssembly& step, std::size_t stage)
+      : step_{step}, stage_{step.stages[stage]}, number_{stage}, end_{stage_.calls.size() - 1} {}
 
   void run() {
-    const bool overlaps = step_.parallel.overlaps(Overlap::dp_gradients);
-    const std::size_t end = stage_.calls.size() - 1;
+    const bool checks = step_.parallel.passes_over_gradients(GradientPass::check);
     for (const auto& [position, after] : finished_positions(stage_)) {
+      const std::size_t chunk = chunk_of(position);
+      last_[chunk] = after;
       for (const TrainedWeight& weight : step_.trained_at(position)) {
-        if (!weight.over.empty()) add({weight, position}, overlaps ? after : end);
+        if (!weight.over.empty() || checks) add({weight, position}, chunk, after);
       }
     }
-    for (auto& [over, bucket] : open_) flush(bucket);
+    for (auto& [key, bucket] : open_) {
+      if (is_whole(key.first)) bucket.after = aligned(last_.at(key.first));
+      flush(bucket);
+    }
     insert(stage_, insertions_);
   }
 
@@ -32,27 +37,72 @@ class Buckets {
     std::vector<PlacedGradient> gradients{};
     std::int64_t bytes = 0;
     std::size_t after = 0;
+    bool first = true;
   };
 
-  void add(PlacedGradient gradient, std::size_t after) {
-    Bucket& bucket = open_[gradient.weight.over];
+  /// The chunk whose buckets are its own; 0 where those of all are one series.
+  [[nodiscard]] std::size_t chunk_of(int position) const {
+    if (!step_.parallel.bucket_form.whole_chunks) return 0;
+    std::size_t out = 0;
+    while (step_.chunks[out].second <= position) ++out;
+    return out;
+  }
+
+  /// Megatron-Core distributed/distributed_data_parallel.py: only the first chunk of the first
+  /// stage has several buckets.
+  [[nodiscard]] bool is_whole(std::size_t chunk) const {
+    return step_.parallel.bucket_form.whole_chunks && step_.parallel.pp > 1 && chunk > 0;
+  }
+
+  [[nodiscard]] bool is_full(const Bucket& bucket, std::size_t chunk) const {
+    const BucketForm& form = step_.parallel.bucket_form;
+    const bool overlaps = step_.parallel.overlaps(Overlap::dp_gradients);
+    if (is_whole(chunk) || (form.whole_without_overlap && !overlaps)) return false;
+    const Bytes size =
+        bucket.first ? form.first.value_or(step_.parallel.bucket) : step_.parallel.bucket;
+    return bucket.bytes >= size.count();
+  }
+
+  /// A call as many microbatches later as the stage's number, so that a chunk's sum begins on all
+  /// stages together (Megatron-Core pipeline_parallel/schedules.py, grad_sync_func of the
+  /// interleaved schedule).
+  [[nodiscard]] std::size_t aligned(std::size_t after) const {
+    std::size_t left = step_.parallel.vpp > 1 ? number_ : 0;
+    for (std::size_t i = after + 1; left > 0 && i <= end_; ++i) {
+      const ScriptCall& call = stage_.calls[i];
+      const bool ends_chunk =
+          call.work == CallWork::backward &&
+          std::any_of(step_.chunks.begin(), step_.chunks.end(),
+                      [&call](const auto& chunk) { return chunk.first == call.call.position; });
+      if (ends_chunk && --left == 0) return i;
+    }
+    return left > 0 ? end_ : after;
+  }
+
+  void add(PlacedGradient gradient, std::size_t chunk, std::size_t after) {
+    Bucket& bucket = open_[{chunk, gradient.weight.over}];
     bucket.bytes +=
         local_bytes(step_.program.mesh, step_.graph.tensors[gradient.weight.gradient]).count();
     bucket.after = after;
     bucket.gradients.push_back(std::move(gradient));
-    if (bucket.bytes >= step_.parallel.bucket.count()) flush(bucket);
+    if (is_full(bucket, chunk)) flush(bucket);
   }
 
   void flush(Bucket& bucket) {
     if (bucket.gradients.empty()) return;
+    const bool overlaps = step_.parallel.overlaps(Overlap::dp_gradients);
     const RoutineId routine = step_.program.add(reduction(bucket.gradients));
-    insertions_.emplace(bucket.after, ScriptCall{CallWork::other, {routine, 0, 0}});
+    insertions_.emplace(overlaps ? bucket.after : end_,
+                        ScriptCall{CallWork::other, {routine, 0, 0}});
     bucket = {};
+    bucket.first = false;
   }
 
   [[nodiscard]] Routine reduction(const std::vector<PlacedGradient>& gradients) const {
     const TrainedWeight& first = gradients.front().weight;
-    Routine out{"reduce_gradients", {}};
+    Routine out{first.over.empty() ? "check_gradients" : "reduce_gradients",
+                passes_before_sum(step_, gradients)};
+    if (first.over.empty()) return out;
     const bool sharded = first.summed != first.gradient;
     Operation sum =
         collective_of(step_, sharded ? Collective::reduce_scatter : Collective::all_reduce,
@@ -76,7 +126,10 @@ class Buckets {
 
   TrainingStepAssembly& step_;
   StageScript& stage_;
-  std::map<MeshSubAxes, Bucket> open_;
+  std::size_t number_;
+  std::size_t end_;  // the last call
+  std::map<std::pair<std::size_t, MeshSubAxes>, Bucket> open_;
+  std::map<std::size_t, std::size_t> last_;  // by chunk: the call that is done with it
   Insertions insertions_;
 };
 
@@ -188,11 +241,11 @@ Operation collective_of(const TrainingStepAssembly& step, Collective collective,
 }
 
 void exchange_gradients(TrainingStepAssembly& step) {
-  for (StageScript& stage : step.stages) {
+  for (std::size_t stage = 0; stage < step.stages.size(); ++stage) {
     if (step.parallel.zero < 2) {
       Buckets{step, stage}.run();
     } else {
-      scatter_gradients(step, stage);
+      scatter_gradients(step, step.stages[stage]);
     }
   }
 }

@@ -25,6 +25,11 @@ struct PlacedGradient {
 [[nodiscard]] Operation sum_of_replicas(TrainingStepAssembly& step,
                                         const std::vector<PlacedGradient>& gradients, bool hides);
 
+/// Passes over the gradients of a bucket before their sum: the check, for which the host waits,
+/// then the factor, 1 here: the loss is the mean over all samples already.
+[[nodiscard]] std::vector<Operation> passes_before_sum(
+    const TrainingStepAssembly& step, const std::vector<PlacedGradient>& gradients);
+
 /// ZeRO-2 and ZeRO-3: reduce-scatters a stage's gradients.
 void scatter_gradients(TrainingStepAssembly& step, StageScript& stage);
 

@@ -160,9 +160,11 @@ ParallelField context_kind_field() {
 }
 
 ParallelField bucket_field() {
-  return {"bucket", "Size of a gradient bucket, such as \"25 MB\" (default: 25 MB)",
-          [](const ValueReader& given, Config& out) { out.bucket = given.positive_bytes(); },
-          [](const Config& of) { return json_of(fmt::format("{} B", of.bucket.count())); }};
+  return {
+      "bucket",
+      "Size of a gradient bucket, such as \"25 MB\" (default: the software stack's, else 25 MB)",
+      [](const ValueReader& given, Config& out) { out.bucket = given.positive_bytes(); },
+      [](const Config& of) { return json_of(fmt::format("{} B", of.bucket.count())); }};
 }
 
 ParallelField skew_field() {
@@ -216,7 +218,8 @@ StateConfig read_state(ObjectReader& in, Dtype precision) {
   state.gradients = state_choice(
       in,
       {"gradients",
-       "Precision of the gradients (default: that of the weights, bf16 below 16 bits)"},
+       "Precision of the gradients (default: the software stack's, else that of the weights, bf16 "
+       "below 16 bits)"},
       "precision", precisions, stored_precision(state.weights));
   state.master = in.boolean(
       {"master", "Keep an fp32 master copy of weights that are not fp32 (default: true)"},

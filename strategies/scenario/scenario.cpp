@@ -14,6 +14,7 @@
 #include "strategies/scenario/scenario_model.hpp"
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "strategies/scenario/scenario_parallel.hpp"
+#include "strategies/scenario/stack_values.hpp"
 #include "strategies/scenario/without_effect.hpp"
 #include "strategies/stacks/default_stack.hpp"
 #include "strategies/stacks/precision_recipe_file.hpp"
@@ -227,8 +228,8 @@ void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& para
   if (parts.parallel.recipe.of_stack) parts.parallel.recipe.id = stack->fp8;
   parts.overlap_of_stack = !says(parallel, "overlap");
   parts.overlap_defaults = stack->overlap;
-  if (stack->gradients && !says_gradients(parallel))
-    parts.parallel.state.gradients = *stack->gradients;
+  take_gradients_of_stack(*stack, {says_gradients(parallel), says(parallel, "bucket")},
+                          parts.parallel);
   if (parts.parallel.zero == 1 && !says(parallel, "scatter_gradients"))
     parts.parallel.scatter_gradients = stack->scatter_gradients;
   if (parts.parallel.zero < 2) return;

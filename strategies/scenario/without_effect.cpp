@@ -187,7 +187,7 @@ class Values {
       report("exchange", "{} needs replicas: dp is 1", name);
       if (plan_.average_every > 1) report("average_every", "nothing is averaged: dp is 1");
     }
-    if (plan_.bucket != usual.bucket) {
+    if (plan_.bucket != plan_.bucket_form.usual) {
       if (replicas_ == 1) {
         report("bucket", "no gradients are summed: dp * cp is 1");
       } else if (plan_.exchange != GradientExchange::all_reduce) {

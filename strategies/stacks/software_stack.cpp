@@ -64,6 +64,72 @@ const Names<LossForm> kLossForms{{"logits", LossForm::logits},
                                  {"wide_steps", LossForm::wide_steps}};
 const Names<Dtype> kGradients{{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}};
 
+const Names<GradientPass> kPasses{
+    {"zero", GradientPass::zero}, {"scale", GradientPass::scale}, {"check", GradientPass::check}};
+constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+
+/// One precision, or one by that of the weights.
+std::map<Dtype, Dtype> read_gradients(const ValueReader& value) {
+  std::map<Dtype, Dtype> out;
+  const auto take = [&out](Dtype weights, const std::string& name) {
+    if (const auto gradients = named(kGradients, name)) out[weights] = *gradients;
+  };
+  if (value.describes() || value.is_object()) {
+    value.object([&take](ObjectReader& in) {
+      for (const Dtype weights : {Dtype::bf16, Dtype::fp16}) {
+        const Key key{to_string(weights), "Of weights in this precision"};
+        if (const auto name = in.optional_one_of(key, "precision", keys_of(kGradients)))
+          take(weights, *name);
+      }
+    });
+  }
+  if (!value.describes() && value.is_object()) return out;
+  const std::string name = value.one_of("precision", keys_of(kGradients));
+  take(Dtype::bf16, name);
+  take(Dtype::fp16, name);
+  return out;
+}
+
+std::set<GradientPass> read_passes(const ValueReader& value) {
+  std::set<GradientPass> out;
+  value.array([&out](const ValueReader& one) {
+    if (const auto pass = named(kPasses, one.one_of("pass over gradients", keys_of(kPasses))))
+      out.insert(*pass);
+  });
+  return out;
+}
+
+std::optional<Bytes> optional_size(ObjectReader& in, const Key& key) {
+  const auto at = in.optional(key);
+  return at ? std::optional{at->positive_bytes()} : std::nullopt;
+}
+
+std::optional<BucketDefaults> read_bucket(const ValueReader& value) {
+  return value.object([](ObjectReader& in) {
+    BucketDefaults out;
+    out.size = optional_size(in, {"size", "In bytes, such as \"25 MiB\""});
+    const auto elements =
+        in.optional_integer({"elements", "Instead: in elements"}, 1, kMostElements);
+    out.elements = elements.value_or(0);
+    out.elements_per_replica = in.integer(
+        {"elements_per_replica", "Elements for each replica, if that is more (default: 0)"}, 0,
+        kMostElements, 0);
+    out.first = optional_size(in, {"first", "Of the first bucket (default: as others)"});
+    out.whole_without_overlap =
+        in.boolean({"whole_without_overlap",
+                    "One bucket where gradients do not overlap with computation (default: false)"},
+                   false);
+    out.whole_chunks = in.boolean({"whole_chunks",
+                                   "With a pipeline one bucket per model chunk, except for the "
+                                   "first; those of several chunks "
+                                   "per stage at the same time on all stages (default: false)"},
+                                  false);
+    if (!in.describes() && out.size.has_value() == elements.has_value())
+      in.note("expected either \"size\" or \"elements\"");
+    return std::optional{out};
+  });
+}
+
 std::optional<GradientReduction> read_reduction(ObjectReader& in, std::string_view key) {
   std::vector<std::string_view> names = keys_of(reduction_names());
   names.push_back("refused");
@@ -183,9 +249,20 @@ class StackReader {
   void read_layout(ObjectReader& in) {
     take_default(in,
                  {"gradients",
-                  "Precision of stored and exchanged gradients unless the scenario specifies it "
-                  "(default: that of the weights)"},
-                 stack_.gradients, read_choice("precision", kGradients));
+                  "Precision of stored and exchanged gradients unless the scenario specifies it, "
+                  "or one by that of the weights (default: that of the weights)"},
+                 stack_.gradients, read_gradients);
+    take_default(in,
+                 {"gradient_passes",
+                  "ZeRO-0 and -1: passes over whole gradients besides their sum: zeroes before the "
+                  "step; a factor, and a check for which the host waits, before each reduction "
+                  "(default: none)"},
+                 stack_.gradient_passes, read_passes);
+    take_default(in,
+                 {"bucket",
+                  "ZeRO-0 and -1: size of gradient buckets unless the scenario specifies it "
+                  "(default: 25 MB)"},
+                 stack_.bucket, read_bucket);
     take_default(in,
                  {"scatter_gradients",
                   "ZeRO-1: reduce-scatter of gradients instead of all-reduce unless the scenario "

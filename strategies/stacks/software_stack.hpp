@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +26,17 @@ struct OverlapDefaults {
   std::set<Overlap> ring{};         // ring attention
 };
 
+/// Size of gradient buckets: in bytes, or in elements, `elements_per_replica` for each of the
+/// replicas that sum them if that is more.
+struct BucketDefaults {
+  std::optional<Bytes> size{};
+  std::int64_t elements = 0;
+  std::int64_t elements_per_replica = 0;
+  std::optional<Bytes> first{};
+  bool whole_without_overlap = false;
+  bool whole_chunks = false;
+};
+
 /// Properties of training software: implementations of attention, fusion, host time per kernel
 /// (configs/stacks/*.json, schema configs/schema/stack.schema.json).
 struct SoftwareStack {
@@ -39,8 +52,13 @@ struct SoftwareStack {
   Duration host_time{};
   ModelForm form{};
   std::string fp8 = "fp8-tensorwise";  // recipe of precision fp8, a file of configs/precisions
-  /// Default precision in which gradients are kept and reduced; none: that of the weights.
-  std::optional<Dtype> gradients{};
+  /// Default precision in which gradients are kept and reduced, by that of the weights; none: the
+  /// same.
+  std::map<Dtype, Dtype> gradients{};
+  /// Passes over gradients of ZeRO-0 and -1.
+  std::set<GradientPass> gradient_passes{};
+  /// Default for ZeRO-0 and -1; none: 25 MB.
+  std::optional<BucketDefaults> bucket{};
   /// Default for ZeRO-1: whether gradients are reduce-scattered.
   bool scatter_gradients = true;
   /// Default for ZeRO-2 and ZeRO-3: when gradients are reduced; none: unsupported.

@@ -70,31 +70,38 @@ void dropout_backward(Lowering& to) {
 }
 
 /// Every element of the result is in what is read; padding need not be.
-void check_there(const Lowering& to, const Table& places) {
-  const Table indices = to.to(Operand::y).global_indices();
+void check_there(const Lowering& to, std::size_t number, const Table& places) {
+  const PartLayout& y = *to.writes[number];
+  const Table indices = y.global_indices();
   std::int64_t there = 0;
   for (std::size_t i = 0; i < places.size(); ++i) there += indices[i] >= 0 && places[i] >= 0;
-  const std::int64_t wanted = to.to(Operand::y).filled();
+  const std::int64_t wanted = y.filled();
   if (there == wanted) return;
-  kernels::refuse(to.call, fmt::format("{} has {} of the {} values that {} takes",
-                                       to.tensor_in(Operand::x).name, there, wanted,
-                                       to.tensor_to(Operand::y).name));
+  kernels::refuse(
+      to.call, fmt::format("{} has {} of the {} values that {} takes",
+                           to.read_tensors[number]->name, there, wanted, to.tensors[number]->name));
 }
 
-void moved(Lowering& to) {
-  const PartLayout& x = to.in(Operand::x);
-  const PartLayout& y = to.to(Operand::y);
+void move(Lowering& to, std::size_t number) {
+  const PartLayout& x = *to.reads[number];
+  const PartLayout& y = *to.writes[number];
   const bool alike = x.axes == y.axes && x.is_flat == y.is_flat && x.first_flat == y.first_flat &&
                      x.flat == y.flat;
   TablePtr places;
   if (!alike) {
     Table common = places_of_common(x, y);
-    check_there(to, common);
+    check_there(to, number, common);
     places = table_of(std::move(common));
   }
-  KernelLaunch& launch = to.each(F::move);
+  KernelLaunch& launch =
+      to.add(F::move, y.elements(), {read_number(number)}, {written_number(number)});
   launch.numbers = {to.operation().kind == OperationKind::scale ? to.operation().factor : 1};
   launch.tables = {nullptr, std::move(places)};
+}
+
+void moved(Lowering& to) {
+  if (to.reads.size() != to.writes.size()) kernels::refuse(to.call, "writes more than it reads");
+  for (std::size_t i = 0; i < to.writes.size(); ++i) move(to, i);
 }
 
 void rotary(Lowering& to) {
@@ -134,8 +141,12 @@ void add(Lowering& to) {
 }
 
 void fill(Lowering& to) {
-  to.each(F::fill).numbers = {0};
+  for (std::size_t i = 0; i < to.writes.size(); ++i)
+    to.add(F::fill, to.writes[i]->elements(), {}, {written_number(i)}).numbers = {0};
 }
+
+/// No number depends on it.
+void check_finite(Lowering& /*to*/) {}
 
 }  // namespace
 
@@ -151,6 +162,7 @@ std::span<const KindLowering> elementwise_kinds() {
       KindLowering{OperationKind::fill, fill},
       KindLowering{OperationKind::scale, moved},
       KindLowering{OperationKind::cast, moved},
+      KindLowering{OperationKind::check_finite, check_finite},
       KindLowering{OperationKind::slice, moved},
       KindLowering{OperationKind::host_copy, moved},
   };

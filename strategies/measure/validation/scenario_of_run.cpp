@@ -74,7 +74,8 @@ void name_recomputation(const MeasuredRun& run, JsonObject& parallel) {
 
 /// Whether the row or its rule, and not a default, says so.
 bool is_megatron_core(const MeasuredRun& run) {
-  return (run.stack.empty() ? stack_rule_of(run).stack : run.stack) == "transformer-engine";
+  const std::string stack{run.stack.empty() ? stack_rule_of(run).stack : run.stack};
+  return stack == "transformer-engine" || stack == "megatron-bridge-performance";
 }
 
 JsonArray overlap_of(const JsonObject& parallel) {

@@ -60,12 +60,16 @@ const std::vector<StackRule>& stack_rules() {
        "--attention-dropout and --hidden-dropout, and Korthikanti et al. 2022 (arXiv 2205.05198, "
        "section 4) count the masks",
        [](const MeasuredRun& run) { return run.attention == "unfused"; }},
-      {"groups mcore, nemo, dgxc and mlperf", "transformer-engine", 0,
-       "NVIDIA's own runs on Hopper: Megatron-Core, NeMo and MLPerf build their layers from "
-       "Transformer Engine",
+      {"groups nemo, dgxc and mlperf", "megatron-bridge-performance", 0,
+       "NVIDIA's benchmarks of NeMo: performance recipes, which reduce gradients in bf16 as those "
+       "of "
+       "Megatron Bridge after them",
        [](const MeasuredRun& run) {
-         return of(run, {"mcore", "nemo", "dgxc", "mlperf"});
+         return of(run, {"nemo", "dgxc", "mlperf"});
        }},
+      {"group mcore", "transformer-engine", 0,
+       "Megatron-Core's own runs, which build their layers from Transformer Engine",
+       [](const MeasuredRun& run) { return of(run, {"mcore"}); }},
       {"fp8, and notes say one scale per row", "fsdp2-fp8-rows", 0,
        "torchao's float8 with a scale per row",
        [](const MeasuredRun& run) {

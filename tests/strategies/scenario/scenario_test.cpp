@@ -114,9 +114,10 @@ TEST_CASE("the update begins after all gradients, unless the scenario says by bu
 }
 
 TEST_CASE("software may keep gradients in another precision, unless the scenario says which") {
-  // configs/stacks/deepspeed-bf16.json: 32 bits.
+  // configs/stacks/deepspeed-bf16.json: 32 bits, as Megatron-Core, the default here.
   const std::string software = "stack=\"deepspeed-bf16\"";
-  CHECK(read(kSmall).parallel.state.gradients == Dtype::bf16);
+  CHECK(read(kSmall, {"stack=\"fsdp\""}).parallel.state.gradients == Dtype::bf16);
+  CHECK(read(kSmall).parallel.state.gradients == Dtype::fp32);
   CHECK(read(kSmall, {software}).parallel.state.gradients == Dtype::fp32);
   CHECK(read(kSmall, {software}).parallel.state.weights == Dtype::bf16);
   CHECK(read(kSmall, {software, "parallel.state.gradients=\"bf16\""}).parallel.state.gradients ==
@@ -126,6 +127,22 @@ TEST_CASE("software may keep gradients in another precision, unless the scenario
   // What was read is written with it, and reads the same again.
   const Scenario whole = read(kSmall, {software});
   CHECK(read(json_text(whole.resolved)).parallel.state.gradients == Dtype::fp32);
+}
+
+TEST_CASE("buckets are the software's, unless the scenario says which") {
+  // Megatron-Core: 40e6 parameters, or 1e6 for each replica; 4 bytes each.
+  const auto bucket = [](std::vector<std::string> set) {
+    set.push_back("stack=\"transformer-engine\"");
+    return read(kSmall, set).parallel;
+  };
+  CHECK(bucket({}).bucket == Bytes{160'000'000});
+  CHECK(bucket({}).bucket_form.whole_chunks);
+  CHECK(bucket({"parallel.state.gradients=\"bf16\""}).bucket == Bytes{80'000'000});
+  const ParallelConfig own = bucket({"parallel.bucket=10 MB"});
+  CHECK(own.bucket == Bytes{10'000'000});
+  CHECK_FALSE(own.bucket_form.whole_chunks);
+  const Scenario whole = read(kSmall, {"stack=\"transformer-engine\""});
+  CHECK(read(json_text(whole.resolved)).parallel.bucket_form.whole_chunks);
 }
 
 TEST_CASE("precision decides what is kept of weights and gradients") {

@@ -61,6 +61,19 @@ TEST_CASE("a stack names the recipe of fp8") {
   CHECK(find_software_stack(kStacks, "fsdp2-fp8-rows").fp8 == "fp8-rowwise");
 }
 
+TEST_CASE("gradients by the precision of the weights, or in one for all") {
+  const auto gradients = [](const std::string& id) {
+    return find_software_stack(kStacks, id).gradients;
+  };
+  // Megatron-LM training/arguments.py: bf16 turns accumulate_allreduce_grads_in_fp32 on.
+  CHECK(gradients("transformer-engine") == std::map<Dtype, Dtype>{{Dtype::bf16, Dtype::fp32}});
+  CHECK(gradients("deepspeed-bf16").at(Dtype::fp16) == Dtype::fp32);
+  CHECK(gradients("fsdp").empty());
+  const auto bridge = find_software_stack(kStacks, "megatron-bridge-performance");
+  CHECK(bridge.gradients.at(Dtype::bf16) == Dtype::bf16);
+  CHECK(bridge.gradient_passes == std::set<GradientPass>{GradientPass::zero});
+}
+
 TEST_CASE("a stack that extends another only contains differences") {
   const auto stack = [](const std::string& members) {
     return read_software_stack(parse_json(R"({"extends": "fsdp", "name": "n")" + members + "}",
@@ -131,6 +144,14 @@ TEST_CASE("schema and reader accept all shipped stacks and refuse the same chang
            {"unknown form of the loss", "/loss_keeps/value", "\"wide\""},
            {"gradients in 8 bits", "/gradients", R"({"value": "fp8", "source": "x"})"},
            {"gradients without source", "/gradients", R"({"value": "fp32"})"},
+           {"gradients of 8 bits", "/gradients", R"({"value": {"bf16": "fp8"}, "source": "x"})"},
+           {"gradients of other weights", "/gradients",
+            R"({"value": {"fp8": "fp32"}, "source": "x"})"},
+           {"unknown pass", "/gradient_passes", R"({"value": ["clip"], "source": "x"})"},
+           {"pass without source", "/gradient_passes", R"({"value": ["zero"]})"},
+           {"bucket as size alone", "/bucket/value", "\"25 MiB\""},
+           {"bucket of nothing", "/bucket/value/size", "\"0 B\""},
+           {"bucket with an unknown key", "/bucket/value/last", "\"1 MiB\""},
            {"reduction at another time", "/reduces_gradients/value/with_pipeline", "\"never\""},
            {"reduction without a time", "/reduces_gradients/value/with_pipeline", ""},
            {"reduction without source", "/reduces_gradients/source", ""},

@@ -303,6 +303,9 @@ std::optional<PlanRule> LayoutWalk::set_zero(std::int64_t zero, std::size_t digi
   parallel_.form = defaults_->parallel.form;
   parallel_.state = defaults_->parallel.state;
   parallel_.state.offload = offload;
+  parallel_.bucket = defaults_->parallel.bucket;
+  parallel_.bucket_form = defaults_->parallel.bucket_form;
+  parallel_.gradient_passes = defaults_->parallel.gradient_passes;
   parallel_.scatter_gradients = defaults_->parallel.scatter_gradients;
   parallel_.reduce_gradients = defaults_->parallel.reduce_gradients;
   return std::nullopt;

@@ -59,7 +59,7 @@ const std::set<OperationKind> kTestedElsewhere{
     OperationKind::add,           OperationKind::loss_maximum, OperationKind::loss_sum,
     OperationKind::loss_backward, OperationKind::loss,         OperationKind::fill,
     OperationKind::scale,         OperationKind::cast,         OperationKind::slice,
-    OperationKind::host_copy,     OperationKind::update};
+    OperationKind::host_copy,     OperationKind::update,       OperationKind::check_finite};
 const std::set<OperationKind> kNoComputation{OperationKind::collective, OperationKind::send,
                                              OperationKind::receive};
 

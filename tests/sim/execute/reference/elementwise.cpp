@@ -201,16 +201,20 @@ template <class Real>
 void scale(KernelCall<Real>& call) {
   copy(call);
   const auto factor = static_cast<Real>(call.operation->factor);
-  for (Real& value : call.write(0).values) value *= factor;
+  for (KernelResult<Real>& result : call.writes)
+    for (Real& value : result.values) value *= factor;
 }
 
 template <class Real>
 void copy(KernelCall<Real>& call) {
-  const std::int64_t copied = copy_common(*call.read(0).layout, *call.read(0).values,
-                                          *call.write(0).layout, call.write(0).values, false);
-  if (copied != call.write(0).layout->filled()) {
-    refuse(call, fmt::format("{} has {} of the {} values that {} takes", call.read(0).tensor->name,
-                             copied, call.write(0).layout->filled(), call.write(0).tensor->name));
+  for (std::size_t i = 0; i < call.writes.size(); ++i) {
+    const KernelOperand<Real>& from = call.read(i);
+    KernelResult<Real>& to = call.write(i);
+    const std::int64_t copied =
+        copy_common(*from.layout, *from.values, *to.layout, to.values, false);
+    if (copied == to.layout->filled()) continue;
+    refuse(call, fmt::format("{} has {} of the {} values that {} takes", from.tensor->name, copied,
+                             to.layout->filled(), to.tensor->name));
   }
 }
 

@@ -94,6 +94,7 @@ template <class Real>
     case Kind::temporal_shift_backward:
       return kernels::temporal_shift_backward<Real>;
     case Kind::fill:
+    case Kind::check_finite:
       return [](KernelCall<Real>&) {};
     case Kind::scale:
       return kernels::scale<Real>;

@@ -90,7 +90,8 @@ TEST_CASE("tp traffic of column-parallel layers hides where the run's stack hide
 
 TEST_CASE("rules of stacks go by what the row says") {
   CHECK(stack_of(run_with("kor", "unfused", "fp16"), kConfigs) == "unfused");
-  CHECK(stack_of(run_with("dgxc", "flash", "bf16"), kConfigs) == "transformer-engine");
+  CHECK(stack_of(run_with("dgxc", "flash", "bf16"), kConfigs) == "megatron-bridge-performance");
+  CHECK(stack_of(run_with("mcore", "flash", "bf16"), kConfigs) == "transformer-engine");
   CHECK(stack_of(run_with("tt", "flash", "fp8", "torch.compile"), kConfigs) == "fsdp2");
   CHECK(stack_of(run_with("tt", "flash", "fp8", "one scale per row; torch.compile"), kConfigs) ==
         "fsdp2-fp8-rows");

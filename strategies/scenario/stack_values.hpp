@@ -1,0 +1,20 @@
+#pragma once
+
+#include "strategies/layout/parallel_config.hpp"
+#include "strategies/stacks/software_stack.hpp"
+
+namespace lockstep {
+
+/// What a scenario specifies of the values that its stack has defaults for.
+struct SpecifiedValues {
+  bool gradients = false;
+  bool bucket = false;
+};
+
+/// Sets what a layout takes from its software stack alone, and the precision and buckets of
+/// gradients that the scenario does not specify. A bucket of the stack's size is the stack's, so
+/// that a resolved scenario is the same.
+void take_gradients_of_stack(const SoftwareStack& stack, SpecifiedValues specified,
+                             ParallelConfig& parallel);
+
+}  // namespace lockstep
