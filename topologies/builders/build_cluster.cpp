@@ -93,7 +93,7 @@ void refuse_extra_hosts(const ClusterSize& size, std::string_view builder) {
   if (size.extra_hosts == 0) return;
   throw BuildError("", "the topology \"" + std::string{builder} +
                            "\" has no room for extra hosts; single GPUs on a fabric (star, "
-                           "fat_tree, rail_optimised, dragonfly) have");
+                           "fat_tree, rail_optimised, dragonfly, sites) have");
 }
 
 /// Where every GPU is a node, ranks and nodes are the same number.

@@ -20,13 +20,14 @@ Builder star_builder();
 Builder fat_tree_builder();
 Builder rail_optimised_builder();
 Builder dragonfly_builder();
+Builder sites_builder();
 
 const std::vector<Builder>& topology_builders() {
   static const std::vector<Builder> table{
       ring_builder(),     full_mesh_builder(),      hypercube_builder(), torus_2d_builder(),
       torus_3d_builder(), dgx1_builder(),           dgx_a100_builder(),  dgx_h100_builder(),
       pcie_box_builder(), nvl72_builder(),          summit_builder(),    star_builder(),
-      fat_tree_builder(), rail_optimised_builder(), dragonfly_builder(),
+      fat_tree_builder(), rail_optimised_builder(), dragonfly_builder(), sites_builder(),
   };
   return table;
 }

@@ -42,6 +42,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "gpt3-a100-memory",
                                        "gpt3-v100",
                                        "host-average",
+                                       "hsdp-two-sites",
                                        "kinetics-summit",
                                        "llama3-405b-16k-h100",
                                        "llama3-70b-dgx-h100",

@@ -188,6 +188,42 @@ TEST_CASE("dragonfly: balanced, every router with p hosts, a-1 and h cables") {
   CHECK(diameter(fly, *make_router(fly)).hops == 5);  // up, local, global, local, down
 }
 
+/// 400 Gb/s in a site, 100 Gb/s and 4.9 ms between any two.
+BuilderCall sites(std::int64_t count) {
+  LinkFigures wan = plain_link();
+  wan.bandwidth = Rate::bytes_per_second(12'500'000'000);
+  wan.latency = 4900_us;
+  return call("sites", {{"sites", count}, {"link", plain_link()}, {"wan", wan}});
+}
+
+TEST_CASE("sites: a fat tree each, every two joined by one WAN link between border routers") {
+  const Cluster three = build_cluster(sites(3), std::nullopt, ranks(48));
+  const Census census = take_census(three);
+  CHECK(census.count(VertexKind::leaf_switch) == 3);  // 16 hosts a site, one leaf of 32 ports down
+  CHECK(census.count(VertexKind::core_switch) == 3);
+  // Cables: a host each, a leaf to its border router each, and three pairs of sites; both ways.
+  CHECK(three.link_count() == 2 * (48 + 3 + 3));
+  const auto router = make_router(three);
+  const Duration cable = plain_link().latency;
+  CHECK(route_of(*router, 0, 15).latency == cable + cable);
+  CHECK(route_of(*router, 0, 16).hops.size() == 5);  // host, border, WAN, border, host
+  CHECK(route_of(*router, 0, 47).latency == cable + cable + 4900_us + cable + cable);
+  CHECK(three.vertex_name(three.link(static_cast<LinkId>(three.link_count() - 1)).from) == "core2");
+}
+
+TEST_CASE(
+    "sites: larger ones have spines, each below the border router, and two sites halve at the "
+    "WAN") {
+  const Cluster two = build_cluster(sites(2), std::nullopt, ranks(256));
+  const Census census = take_census(two);
+  CHECK(census.count(VertexKind::leaf_switch) == 8);   // 128 hosts a site, 32 a leaf
+  CHECK(census.count(VertexKind::spine_switch) == 4);  // 128 cables up of a site, 64 a spine
+  CHECK(census.count(VertexKind::core_switch) == 2);
+  const auto cut = bisection(two);
+  REQUIRE(cut);
+  CHECK(cut->up == 12.5e9);
+}
+
 TEST_CASE("bisection bandwidth of known graphs, in cables of 25 GB/s") {
   const auto cables = [](const Cluster& cluster) {
     const auto cut = bisection(cluster);
@@ -254,13 +290,18 @@ TEST_CASE("nodes and ranks: what can be had, and one sentence on what cannot") {
         "cluster.topology.shape)");
   CHECK(error_of(call("ring", {{"link", plain_link()}}), std::nullopt, {{}, 4, 1}) ==
         ": the topology \"ring\" has no room for extra hosts; single GPUs on a fabric (star, "
-        "fat_tree, rail_optimised, dragonfly) have");
+        "fat_tree, rail_optimised, dragonfly, sites) have");
   CHECK(error_of(call("ring", {{"link", plain_link()}}), rails(), ranks(4)) ==
         "fabric: the topology \"ring\" is whole without a fabric");
   CHECK(error_of(call("fat_tree", {{"link", plain_link()}, {"radix", std::int64_t{4}}}),
                  std::nullopt, ranks(64)) ==
         "radix: 16 switches below exceed the radix 4: too many hosts for switches of so many ports "
         "and this number of levels");
+}
+
+TEST_CASE("sites take equally many nodes") {
+  CHECK(error_of(sites(3), std::nullopt, ranks(16)) ==
+        "sites: 16 nodes cannot be divided among 3 sites equally");
 }
 
 TEST_CASE("names and ends of links, without a table of them") {
