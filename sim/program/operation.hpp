@@ -27,7 +27,8 @@ enum class ActivationFunction : std::uint8_t { relu, gelu, silu, swiglu, squared
   return function == ActivationFunction::swiglu || function == ActivationFunction::geglu;
 }
 enum class Normalization : std::uint8_t { layer, rms };
-enum class Optimizer : std::uint8_t { sgd, momentum, adam };
+/// outer: of DiLoCo's outer loop, SGD with Nesterov momentum.
+enum class Optimizer : std::uint8_t { sgd, momentum, adam, outer };
 enum class Reduction : std::uint8_t { sum, maximum };
 
 /// A tensor as named in a routine: at the position and microbatch of the call, or a fixed number of

@@ -97,6 +97,8 @@ struct Tensor {
   bool on_host = false;
   /// The tensor of which this is initially a copy, such as the fp32 weight of an fp16 copy.
   std::optional<TensorId> copy_of{};
+  /// A copy of the weight as it was some steps ago.
+  bool lags = false;
 };
 
 [[nodiscard]] const Extent* find_extent(const Tensor& tensor, Dim dim);

@@ -43,17 +43,20 @@ enum class GradientExchange : std::uint8_t {
   all_reduce,
   parameter_server,
   host_average,
-  parameter_averaging
+  parameter_averaging,
+  diloco  // all-reduce within each of the replicas that train apart, and an outer loop over these
 };
 /// Traffic that may overlap with computation. hsdp: gradient reduction over the replicas of hybrid
-/// sharding; ep: all-to-alls of experts; tp_backward: of tp only what column-parallel layers gather
-/// and reduce in backward, which needs no GEMMs in chunks.
+/// sharding; outer: DiLoCo's outer gradients, which are then applied at the end of the step; ep:
+/// all-to-alls of experts; tp_backward: of tp only what column-parallel layers gather and reduce in
+/// backward, which needs no GEMMs in chunks.
 enum class Overlap : std::uint8_t {
   cp,
   dp_gradients,
   dp_parameters,
   ep,
   hsdp,
+  outer,
   pp,
   tp,
   tp_backward
@@ -119,10 +122,12 @@ struct ParallelConfig {
   std::set<Overlap> overlap{};
   UpdateStart update = UpdateStart::after_all;
   GradientExchange exchange = GradientExchange::all_reduce;
-  int servers = 1;                           // number of parameter servers
-  int average_every = 1;                     // parameter averaging: steps between averages
-  Bytes bucket{25'000'000};                  // of gradients, per reduction
-  BucketForm bucket_form{};                  // set by the software stack
+  int servers = 1;           // number of parameter servers
+  int average_every = 1;     // steps between averages of parameters, or between outer steps
+  int outer_replicas = 0;    // DiLoCo: replicas that train apart, a divisor of dp; 0: dp
+  int fragments = 1;         // DiLoCo: parts of the layers that have outer steps of their own
+  Bytes bucket{25'000'000};  // of gradients, per reduction
+  BucketForm bucket_form{};  // set by the software stack
   std::set<GradientPass> gradient_passes{};  // the same
   StateConfig state{};
   ModelForm form{};            // set by the software stack
@@ -146,6 +151,25 @@ struct ParallelConfig {
   }
   /// Backward in two halves: input gradients and weight gradients (zero-bubble schedules).
   [[nodiscard]] bool splits_backward() const { return pp > 1 && schedule >= PipelineOrder::zb_h1; }
+  [[nodiscard]] bool has_outer_loop() const { return exchange == GradientExchange::diloco; }
+  /// Replicas that train apart between outer steps.
+  [[nodiscard]] int outer_degree() const {
+    if (!has_outer_loop()) return 1;
+    return outer_replicas > 0 ? outer_replicas : dp;
+  }
+  /// Whether some steps end with an average of parameters, or an outer step, and others do not.
+  [[nodiscard]] bool averages() const {
+    return exchange == GradientExchange::parameter_averaging || has_outer_loop();
+  }
+  /// The fragment whose parameters are averaged, or take an outer step, at the end of step `step`
+  /// (1, 2, ...); none: no parameters do. Fragments take turns, H / F steps apart, the last in step
+  /// H = average_every.
+  [[nodiscard]] std::optional<int> synchronized_fragment(std::int64_t step) const {
+    for (int fragment = 0; fragment < fragments; ++fragment)
+      if ((step - std::int64_t{fragment + 1} * average_every / fragments) % average_every == 0)
+        return fragment;
+    return std::nullopt;
+  }
   [[nodiscard]] bool updates_by_bucket() const { return update == UpdateStart::by_bucket; }
   /// Whether gradients are reduce-scattered after every microbatch.
   [[nodiscard]] bool scatters_every_microbatch() const {

@@ -72,6 +72,9 @@ void circulate_keys(TrainingStepAssembly& step);
 /// their gradients are reduce-scattered (Llama Team, arXiv 2407.21783, section 3.3.2;
 /// Megatron-Core's cp_comm_type all_gather).
 void gather_keys(TrainingStepAssembly& step);
+/// With DiLoCo, the loss whose gradients a replica that trains apart sums is the mean over its own
+/// samples.
+void weigh_losses(TrainingStepAssembly& step);
 /// A second forward pass for backward to read (pipeline/recompute.hpp).
 void recompute_activations(TrainingStepAssembly& step);
 
@@ -109,9 +112,18 @@ void average_on_host(TrainingStepAssembly& step);
 void scale_for_averaging(TrainingStepAssembly& step);
 /// Reduces the remaining gradients: of tied embeddings, and of norms under sequence parallelism.
 void finish_gradients(TrainingStepAssembly& step);
-/// Updates the weights, on the device or on the host, and all-gathers those updated in shards.
-/// Unless updates go by bucket, each waits for everything launched before it.
+/// Updates the weights, on the device or on the host. Unless updates go by bucket, each waits for
+/// everything launched before it.
 void update_weights(TrainingStepAssembly& step);
+/// DiLoCo (Douillard et al., arXiv 2311.08105, algorithm 1): the outer gradients of one fragment,
+/// what its weights were at the last outer step less what they are, are all-reduced over the
+/// replicas that train apart, and their mean goes into an outer update with Nesterov momentum.
+/// `overlap` outer: they are those of the start of the step and travel during it. Fragments:
+/// Streaming DiLoCo (Douillard et al., arXiv 2501.18512, section 2.1), position p belonging to
+/// fragment p mod F.
+void take_outer_step(TrainingStepAssembly& step);
+/// All-gathers weights that were updated in shards: ZeRO-1 and -2.
+void gather_updated_weights(TrainingStepAssembly& step);
 /// Averages the weights of independent replicas at the end of the step.
 void average_weights(TrainingStepAssembly& step);
 /// Every parameter server reduces its share of the gradients, updates its share of the weights and
@@ -166,6 +178,10 @@ inline constexpr auto exchanges_by = [](Step step) { return step.parallel.exchan
 inline constexpr auto updates_on_ranks = [](Step step) {
   return step.parallel.exchange != Exchange::parameter_server;
 };
+inline constexpr auto reduces_gradients = [](Step step) {
+  return step.parallel.exchange == Exchange::all_reduce || step.parallel.has_outer_loop();
+};
+inline constexpr auto has_outer_loop = [](Step step) { return step.parallel.has_outer_loop(); };
 inline constexpr auto averages = [](Step step) {
   return step.parallel.exchange == Exchange::parameter_averaging && step.ends_with_average;
 };
@@ -190,6 +206,11 @@ inline constexpr std::array kStrategyPasses = [] {
                    .precedes = blocks_open,
                    .gives = {sharded},
                    .ends = {one_device}},
+      StrategyPass{.name = "weigh_losses",
+                   .run = weigh_losses,
+                   .applies = has_outer_loop,
+                   .needs = {sharded},
+                   .precedes = {weights_listed}},
       StrategyPass{.name = "reduce_maxima",
                    .run = reduce_maxima,
                    .applies = reduces_maxima,
@@ -260,7 +281,7 @@ inline constexpr std::array kStrategyPasses = [] {
                    .precedes = {gradients_whole}},
       StrategyPass{.name = "exchange_gradients",
                    .run = exchange_gradients,
-                   .applies = exchanges_by<Exchange::all_reduce>,
+                   .applies = reduces_gradients,
                    .needs = ordered,
                    .precedes = {gradients_whole}},
       StrategyPass{.name = "average_on_host",
@@ -281,6 +302,16 @@ inline constexpr std::array kStrategyPasses = [] {
                    .gives = {gradients_whole}},
       StrategyPass{.name = "update_weights",
                    .run = update_weights,
+                   .applies = updates_on_ranks,
+                   .needs = {gradients_whole},
+                   .precedes = {weights_updated}},
+      StrategyPass{.name = "take_outer_step",
+                   .run = take_outer_step,
+                   .applies = has_outer_loop,
+                   .needs = {gradients_whole},
+                   .precedes = {weights_updated}},
+      StrategyPass{.name = "gather_updated_weights",
+                   .run = gather_updated_weights,
                    .applies = updates_on_ranks,
                    .needs = {gradients_whole},
                    .precedes = {complete},

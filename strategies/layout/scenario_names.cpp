@@ -41,7 +41,8 @@ const Names<GradientExchange>& exchange_names() {
       {"all_reduce", GradientExchange::all_reduce},
       {"parameter_server", GradientExchange::parameter_server},
       {"host_average", GradientExchange::host_average},
-      {"parameter_averaging", GradientExchange::parameter_averaging}};
+      {"parameter_averaging", GradientExchange::parameter_averaging},
+      {"diloco", GradientExchange::diloco}};
   return names;
 }
 
@@ -51,6 +52,7 @@ const Names<Overlap>& overlap_names() {
                                     {"dp_parameters", Overlap::dp_parameters},
                                     {"ep", Overlap::ep},
                                     {"hsdp", Overlap::hsdp},
+                                    {"outer", Overlap::outer},
                                     {"pp", Overlap::pp},
                                     {"tp", Overlap::tp},
                                     {"tp_backward", Overlap::tp_backward}};

@@ -29,7 +29,8 @@ struct StageScript {
 
 /// A weight with its gradient and optimizer tensors. Ranks along `over` hold partial sums of the
 /// gradient; so do ranks along `within`, which process the same samples (norms under sequence
-/// parallelism). ZeRO shards along `shard`, the innermost part of `over`.
+/// parallelism). ZeRO shards along `shard`, the innermost part of `over`. Along `outer` replicas
+/// train apart (DiLoCo).
 struct TrainedWeight {
   TensorId weight = 0;    // as the model reads it
   TensorId gradient = 0;  // as backward writes it
@@ -37,16 +38,20 @@ struct TrainedWeight {
   MeshSubAxes within{};
   MeshSubAxes shard{};
   MeshSubAxes replicate{};  // `over` without `shard`
-  TensorId summed{};        // the reduced gradient, or the rank's shard of it
-  TensorId share{};         // what the optimizer reads: `summed`, or a shard sliced from it
-  TensorId kept{};          // what the optimizer writes: the weight, or its shard
+  MeshSubAxes outer{};
+  TensorId summed{};  // the reduced gradient, or the rank's shard of it
+  TensorId share{};   // what the optimizer reads: `summed`, or a shard sliced from it
+  TensorId kept{};    // what the optimizer writes: the weight, or its shard
   std::vector<TensorId> states{};
+  /// DiLoCo: the weight as of the last outer step, then the outer momentum, sharded like states.
+  std::vector<TensorId> outer_states{};
 };
 
 struct TrainingStepAssembly {
   const ModelConfig& model;
   const ParallelConfig& parallel;
   bool ends_with_average = true;  // parameter averaging: of average_every steps the last
+  int fragment = 0;               // DiLoCo: synchronized in this step, if it ends with an average
   ModelGraph graph{};  // has the tensors until the scripts are calls of the program's roles
   Program program{.mesh = Mesh{}};
   /// Routines of each block of the graph; weight_gradients only if backward is split.

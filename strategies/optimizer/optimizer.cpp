@@ -24,7 +24,11 @@ class Updates {
     if (offload) add_phase(to_host_);
     add_phase(updates_);
     if (offload) add_phase(from_host_);
+  }
+
+  void gather() {
     if (step_.parallel.zero != 1 && step_.parallel.zero != 2) return;
+    const auto positions = finished_positions(stage_);
     const bool next_step = step_.parallel.overlaps(Overlap::dp_parameters);
     std::vector<Routine> gathers;
     for (std::size_t i = positions.size(); i-- > 0;) gather(positions[i].first, gathers);
@@ -174,6 +178,10 @@ class Updates {
 
 void update_weights(TrainingStepAssembly& step) {
   for (StageScript& stage : step.stages) Updates{step, stage}.run();
+}
+
+void gather_updated_weights(TrainingStepAssembly& step) {
+  for (StageScript& stage : step.stages) Updates{step, stage}.gather();
 }
 
 }  // namespace lockstep

@@ -43,8 +43,10 @@ class Finder {
   void cut(TrainedWeight& out) const {
     const Mesh& mesh = step_.program.mesh;
     const MeshSubAxes partial = tensor(out.gradient).partial;
-    out.over = common(partial, mesh.axis("dp_cp"));
-    out.within = without(partial, out.over);
+    const MeshSubAxes replicas = common(partial, mesh.axis("dp_cp"));
+    out.within = without(partial, replicas);
+    out.outer = common(replicas, mesh.axis("outer"));
+    out.over = without(replicas, out.outer);
     if (step_.parallel.zero > 0) out.shard = common(out.over, mesh.axis("shard"));
     out.replicate = without(out.over, out.shard);
   }
@@ -54,7 +56,7 @@ class Finder {
     if (out.shard.empty()) return;
     Tensor shard = tensor(out.gradient);
     shard.name += ".shard";
-    shard.partial = out.within;
+    shard.partial = without(shard.partial, out.over);
     shard.flat = out.shard;
     if (step_.parallel.zero == 1) {
       shard.category = Category::buffer;
@@ -100,6 +102,10 @@ class Finder {
       out.states.push_back(
           add_state(out, i == 0 ? ".momentum" : ".variance", state.moments, false));
     }
+    if (out.outer.empty()) return;
+    const TensorId last = add_state(out, ".outer", Dtype::fp32, true);
+    tensor(last).lags = true;
+    out.outer_states = {last, add_state(out, ".outer_momentum", Dtype::fp32, false)};
   }
 
   [[nodiscard]] TensorId add_state(const TrainedWeight& of, const char* suffix, Dtype dtype,

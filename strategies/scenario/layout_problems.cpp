@@ -126,10 +126,11 @@ class LayoutCheck {
 
   void check_mesh() {
     if (const auto problem = mesh_problem(parallel_, kv_heads(), gpus_per_node_)) {
-      note(parallel_.tp % parallel_.expert_tp() != 0 ? "etp"
-           : parallel_.ep > 1                        ? "ep"
-           : parallel_.shard_ranks > 0               ? "shard_ranks"
-                                                     : "cp",
+      note(parallel_.dp % parallel_.outer_degree() != 0 ? "outer_replicas"
+           : parallel_.tp % parallel_.expert_tp() != 0  ? "etp"
+           : parallel_.ep > 1                           ? "ep"
+           : parallel_.shard_ranks > 0                  ? "shard_ranks"
+                                                        : "cp",
            "{}", *problem);
     }
   }
@@ -229,6 +230,10 @@ class LayoutCheck {
     }
     if (parallel_.exchange == GradientExchange::all_reduce) return;
     const std::string_view name = name_of(exchange_names(), parallel_.exchange);
+    if (parallel_.has_outer_loop()) {
+      if (parallel_.state.offload) note("state.offload", "{} has no offloaded optimizer", name);
+      return;
+    }
     if (parallel_.tp * parallel_.pp * parallel_.cp * parallel_.ep > 1) {
       note("exchange", "{} is for data parallelism alone: tp, pp, cp and ep must be 1", name);
     }

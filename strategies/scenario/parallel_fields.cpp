@@ -274,7 +274,8 @@ std::string complain_of_algorithm(const std::string& spec) {
   return mistake.empty() ? complain_of_name("algorithm", name, names) : mistake;
 }
 
-constexpr std::array<std::string_view, 6> kGroups{"tp", "cp", "ep", "dp", "hsdp", "embedding"};
+constexpr std::array<std::string_view, 7> kGroups{"tp",   "cp",    "ep",       "dp",
+                                                  "hsdp", "outer", "embedding"};
 
 ParallelField algorithms_field() {
   return {"algorithms", "Collective algorithm by group (default: NCCL's choice)",
@@ -297,8 +298,8 @@ ParallelField algorithms_field() {
           }};
 }
 
-constexpr std::array<std::string_view, 7> kWeightedGroups{"tp", "cp",   "ep",       "dp",
-                                                          "pp", "hsdp", "embedding"};
+constexpr std::array<std::string_view, 8> kWeightedGroups{"tp", "cp",   "ep",    "dp",
+                                                          "pp", "hsdp", "outer", "embedding"};
 
 ParallelField traffic_weights_field() {
   return {"traffic_weights",
@@ -436,13 +437,33 @@ const std::vector<ParallelField>& parallel_fields() {
             if (of.servers <= 1 || of.exchange == GradientExchange::parameter_server) return {};
             return text("servers = {} requires exchange parameter_server", of.servers);
           }),
-      count("average_every", &Config::average_every, 1, 1'000'000,
-            "Steps between averages of the parameters (default: 1)")
+      count(
+          "average_every", &Config::average_every, 1, 1'000'000,
+          "Steps between averages of the parameters, or between outer steps of diloco (default: 1)")
           .impossible([](const Config& of) -> Text {
-            const bool averages = of.exchange == GradientExchange::parameter_averaging;
-            if (of.average_every <= 1 || averages) return {};
-            return text("average_every = {} requires exchange parameter_averaging",
+            if (of.average_every <= 1 || of.averages()) return {};
+            return text("average_every = {} requires exchange parameter_averaging or diloco",
                         of.average_every);
+          }),
+      count(
+          "outer_replicas", &Config::outer_replicas, 0, kMostDegree,
+          "diloco: replicas that train apart between outer steps, the outermost part of dp; 0: dp "
+          "(default: 0)")
+          .impossible([](const Config& of) -> Text {
+            if (of.outer_replicas == 0 || of.has_outer_loop()) return {};
+            return text("outer_replicas = {} requires exchange diloco", of.outer_replicas);
+          }),
+      count(
+          "fragments", &Config::fragments, 1, kMostOfStage,
+          "diloco: parts of the layers, every fragments-th layer one, that take their outer steps "
+          "in turn, average_every / fragments steps apart (default: 1)")
+          .impossible([](const Config& of) -> Text {
+            if (of.fragments <= 1) return {};
+            if (!of.has_outer_loop())
+              return text("fragments = {} requires exchange diloco", of.fragments);
+            if (of.fragments <= of.average_every) return {};
+            return text("fragments = {} is more than average_every = {}: one a step at most",
+                        of.fragments, of.average_every);
           }),
       bucket_field(),
       state_field(),

@@ -248,7 +248,8 @@ void take_overlap(Parts& parts) {
   if (parallel.vpp > 1) kinds.insert(of.interleaved.begin(), of.interleaved.end());
   if (parallel.cp_kind == ContextKind::ring || parallel.cp_kind == ContextKind::both)
     kinds.insert(of.ring.begin(), of.ring.end());
-  if (parallel.exchange != GradientExchange::all_reduce) kinds.erase(Overlap::dp_gradients);
+  if (parallel.exchange != GradientExchange::all_reduce && !parallel.has_outer_loop())
+    kinds.erase(Overlap::dp_gradients);
   parallel.overlap = kinds_with_effect(kinds, *parts.model, parallel,
                                        parts.cluster->cluster.cluster.gpus_per_node());
 }

@@ -144,9 +144,10 @@ class Values {
       if (plan_.overlaps(what) && has_none) out.emplace_back(what, why);
     };
     const bool averages = plan_.exchange == GradientExchange::parameter_averaging;
+    const bool apart = plan_.has_outer_loop() && replicas_ == plan_.outer_degree();
     idle(Overlap::cp, plan_.cp == 1, "cp is 1");
     idle(Overlap::dp_gradients, replicas_ == 1, "no gradients are summed, dp * cp is 1");
-    idle(Overlap::dp_gradients, replicas_ > 1 && averages,
+    idle(Overlap::dp_gradients, replicas_ > 1 && (averages || apart),
          "replicas that train apart sum no gradients");
     idle(Overlap::dp_parameters, replicas_ == 1, "no weights are gathered, dp * cp is 1");
     idle(Overlap::dp_parameters, replicas_ > 1 && plan_.zero == 0,
@@ -157,6 +158,9 @@ class Values {
     idle(Overlap::hsdp, !has_hybrid_shards(), "all replicas are shards of each other");
     idle(Overlap::hsdp, has_hybrid_shards() && plan_.zero == 1 && plan_.updates_by_bucket(),
          "sums of buckets hide already: update is by_bucket");
+    idle(Overlap::outer, !plan_.has_outer_loop(), "there are no outer steps without diloco");
+    idle(Overlap::outer, plan_.has_outer_loop() && plan_.outer_degree() == 1,
+         "no replicas train apart, dp is 1");
     idle(Overlap::pp, plan_.pp == 1, "pp is 1");
     idle(Overlap::tp, plan_.tp == 1, "tp is 1");
     idle(Overlap::tp_backward, plan_.tp == 1, "tp is 1");
@@ -169,7 +173,8 @@ class Values {
   /// Sums over the replicas of shards.
   [[nodiscard]] bool has_hybrid_shards() const {
     const bool sums_shards = plan_.zero > 1 || (plan_.zero == 1 && plan_.scatter_gradients);
-    return sums_shards && plan_.shard_ranks > 0 && plan_.shard_ranks < replicas_;
+    return sums_shards && plan_.shard_ranks > 0 &&
+           plan_.shard_ranks < replicas_ / plan_.outer_degree();
   }
 
   /// When weights are updated.
@@ -181,16 +186,22 @@ class Values {
 
   void check_exchange() {
     const ParallelConfig usual;
-    const bool averages = plan_.exchange == GradientExchange::parameter_averaging;
+    const bool averages = plan_.averages();
     const std::string_view name = name_of(exchange_names(), plan_.exchange);
-    if (averages && plan_.dp == 1) {
-      report("exchange", "{} needs replicas: dp is 1", name);
-      if (plan_.average_every > 1) report("average_every", "nothing is averaged: dp is 1");
+    if (averages && (plan_.dp == 1 || plan_.outer_replicas == 1)) {
+      report("exchange", "{} needs replicas: {} is 1", name,
+             plan_.dp == 1 ? "dp" : "outer_replicas");
+      if (plan_.average_every > 1)
+        report("average_every", "nothing is averaged: {} is 1",
+               plan_.dp == 1 ? "dp" : "outer_replicas");
+      if (plan_.fragments > 1)
+        report("fragments", "nothing is averaged: {} is 1",
+               plan_.dp == 1 ? "dp" : "outer_replicas");
     }
     if (plan_.bucket != plan_.bucket_form.usual) {
       if (replicas_ == 1) {
         report("bucket", "no gradients are summed: dp * cp is 1");
-      } else if (plan_.exchange != GradientExchange::all_reduce) {
+      } else if (plan_.exchange != GradientExchange::all_reduce && !plan_.has_outer_loop()) {
         report("bucket", "{} goes weight by weight, without buckets", name);
       } else if (plan_.zero >= 2) {
         report("bucket", "ZeRO-{} reduces the gradients of one layer at a time", plan_.zero);

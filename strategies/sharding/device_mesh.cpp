@@ -61,6 +61,15 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
   return (is_replica(factor) || is_tensor(factor)) && !factor.axes.contains("etp");
 }
 
+[[nodiscard]] bool is_data(const Factor& factor) {
+  return factor.axes.contains("dp");
+}
+
+/// Replicas that train together.
+[[nodiscard]] bool is_inner_replica(const Factor& factor) {
+  return is_replica(factor) && !factor.axes.contains("outer");
+}
+
 /// Adds the innermost `inner` ranks of the selected factors to one axis and the rest to another,
 /// splitting a factor if necessary. False if that is impossible. `selected` must not depend on the
 /// names of these axes.
@@ -107,13 +116,15 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
 }
 
 [[nodiscard]] int shard_size(const ParallelConfig& parallel) {
-  return parallel.shard_ranks > 0 ? parallel.shard_ranks : parallel.dp * parallel.cp;
+  return parallel.shard_ranks > 0 ? parallel.shard_ranks
+                                  : parallel.dp * parallel.cp / parallel.outer_degree();
 }
 
 [[nodiscard]] bool divide(Factors& factors, const ParallelConfig& parallel) {
-  return divide(factors, is_tensor, parallel.expert_tp(), "etp", "tp_outside_etp") &&
+  return divide(factors, is_data, parallel.dp / parallel.outer_degree(), "inner", "outer") &&
+         divide(factors, is_tensor, parallel.expert_tp(), "etp", "tp_outside_etp") &&
          divide(factors, is_outside_experts, parallel.ep, "ep", "edp") &&
-         divide(factors, is_replica, shard_size(parallel), "shard", "replicate");
+         divide(factors, is_inner_replica, shard_size(parallel), "shard", "replicate");
 }
 
 /// "dp", or "dp.0", "dp.1" where there are several.
@@ -164,9 +175,12 @@ std::optional<std::string> mesh_problem(const ParallelConfig& parallel, std::int
                : fmt::format("ep = {} does not divide tp / etp * dp * cp = {}", parallel.ep,
                              parallel.tp / etp * replicas);
   }
-  if (replicas % shard_size(parallel) != 0) {
-    return fmt::format("shard_ranks = {} does not divide dp * cp = {}", parallel.shard_ranks,
-                       replicas);
+  const int outer = parallel.outer_degree();
+  if (parallel.dp % outer != 0)
+    return fmt::format("outer_replicas = {} does not divide dp = {}", outer, parallel.dp);
+  if (replicas / outer % shard_size(parallel) != 0) {
+    return fmt::format("shard_ranks = {} does not divide dp * cp{} = {}", parallel.shard_ranks,
+                       outer > 1 ? " / outer_replicas" : "", replicas / outer);
   }
   const int ulysses = ulysses_degree(parallel, gpus_per_node);
   if (parallel.cp % ulysses != 0) {
@@ -181,15 +195,23 @@ std::optional<std::string> mesh_problem(const ParallelConfig& parallel, std::int
         etp < parallel.tp ? fmt::format("tp / etp = {}, ", parallel.tp / etp) : "", parallel.dp,
         parallel.cp, ulysses, parallel.cp / ulysses);
   }
+  const auto apart = [](const Factor& factor) {
+    return factor.axes.contains("ep") && factor.axes.contains("outer");
+  };
+  if (std::any_of(factors.begin(), factors.end(), apart))
+    return fmt::format(
+        "ep = {} distributes experts over replicas that train apart: outer_replicas = {} of dp = "
+        "{}",
+        parallel.ep, outer, parallel.dp);
   return std::nullopt;
 }
 
 Mesh device_mesh(const ParallelConfig& parallel, std::int64_t kv_heads, int gpus_per_node) {
   Factors factors = factors_of(parallel, kv_heads, ulysses_degree(parallel, gpus_per_node));
   LOCKSTEP_CHECK(divide(factors, parallel));
-  static constexpr std::array kAxes{"tp",      "cp",   "dp",    "pp",        "dp_cp",
-                                    "etp",     "ep",   "edp",   "shard",     "replicate",
-                                    "ulysses", "ring", "tp_kv", "ulysses_kv"};
+  static constexpr std::array kAxes{"tp",        "cp",      "dp",   "pp",    "dp_cp",
+                                    "outer",     "etp",     "ep",   "edp",   "shard",
+                                    "replicate", "ulysses", "ring", "tp_kv", "ulysses_kv"};
   std::vector<std::pair<std::string, MeshSubAxes>> axes;
   for (const char* axis : kAxes) {
     MeshSubAxes atoms;

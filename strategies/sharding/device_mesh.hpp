@@ -12,14 +12,14 @@ namespace lockstep {
 /// The mesh of a scenario: ranks = dp * pp * cp * tp in the configured order, split into sub-axes
 /// that the other groups need. Axes in addition to dp, pp, cp and tp:
 ///   dp_cp       replicas of a weight that is not an expert's
+///   outer       those that train apart (DiLoCo): the outermost part of dp
 ///   etp, ep, edp   each expert is sharded along etp, the innermost part of tp; experts are
 ///                  distributed along ep, the innermost part of the rest of tp and dp_cp, and
 ///                  replicated along edp, so that etp * ep * edp = tp * cp * dp (parallel folding,
 ///                  Liu et al., arXiv 2504.14960)
-///   shard       ZeRO shards along this innermost part of dp_cp; replicate is the rest
-///   ulysses, ring              the two levels of cp
-///   tp_kv, ulysses_kv          the part that shards KV heads if there are fewer of them than
-///   ranks,
+///   shard       ZeRO shards along this innermost part of dp_cp without outer; replicate is the
+///   rest ulysses, ring              the two levels of cp tp_kv, ulysses_kv          the part that
+///   shards KV heads if there are fewer of them than ranks,
 ///                              which hold replicas along the rest
 /// `kv_heads` 0: no attention. Requires no mesh_problem(); InternalError otherwise.
 [[nodiscard]] Mesh device_mesh(const ParallelConfig& parallel, std::int64_t kv_heads,

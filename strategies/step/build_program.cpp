@@ -86,6 +86,7 @@ ProgramOfBlocks build_blocks(const ModelConfig& model, const ParallelConfig& par
                              int gpus_per_node, const BuildProgramOptions& options) {
   TrainingStepAssembly step = start_step(model, parallel, gpus_per_node);
   step.ends_with_average = options.ends_with_average;
+  step.fragment = options.fragment;
   run_passes(step, kStrategyPasses, options.checks_passes);
   ProgramOfBlocks out;
   out.blocks = blocks_of(step);

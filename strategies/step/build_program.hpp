@@ -42,6 +42,7 @@ struct ProgramOfBlocks {
 };
 struct BuildProgramOptions {
   bool ends_with_average = true;  // parameter averaging: of average_every steps the last
+  int fragment = 0;               // DiLoCo: synchronized in this step, if it ends with an average
   /// Check the conditions of every pass on the step itself (run_passes.hpp), as debug builds do.
   bool checks_passes = false;
 };

@@ -117,8 +117,9 @@ class Defined {
   const std::string& name = tensors[weight.weight].name;
   MeshSubAxes sums = weight.over;
   sums.insert(sums.end(), weight.within.begin(), weight.within.end());
+  sums.insert(sums.end(), weight.outer.begin(), weight.outer.end());
   if (sorted(sums) != sorted(tensors[weight.gradient].partial))
-    return fmt::format("the gradient of {} is not the sum over `over` and `within`", name);
+    return fmt::format("the gradient of {} is not the sum over `over`, `within` and `outer`", name);
   MeshSubAxes parts = weight.shard;
   parts.insert(parts.end(), weight.replicate.begin(), weight.replicate.end());
   if (sorted(parts) != sorted(weight.over))
@@ -126,9 +127,10 @@ class Defined {
   for (const TensorId shard : {weight.share, weight.kept})
     if (tensors[shard].flat != weight.shard)
       return fmt::format("{} is not sharded along `shard`", tensors[shard].name);
-  for (const TensorId state : weight.states)
-    if (tensors[state].flat != weight.shard)
-      return fmt::format("{} is not sharded along `shard`", tensors[state].name);
+  for (const auto* states : {&weight.states, &weight.outer_states})
+    for (const TensorId state : *states)
+      if (tensors[state].flat != weight.shard)
+        return fmt::format("{} is not sharded along `shard`", tensors[state].name);
   return {};
 }
 
@@ -342,6 +344,7 @@ template <class Wrong>
 [[nodiscard]] bool updates(const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::update:
+      return operation.optimizer != Optimizer::outer;
     case OperationKind::host_copy:
       return true;
     case OperationKind::collective:  // from a parameter server

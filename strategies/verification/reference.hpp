@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "sim/execute/run_program/execute_program.hpp"
 #include "strategies/layout/parallel_config.hpp"
@@ -19,6 +20,10 @@ class Reference {
   /// Devices that hold unsharded weights: one, or one per data-parallel replica.
   [[nodiscard]] virtual int replicas() const { return 1; }
   [[nodiscard]] virtual BasicProgramExecution<Real>& execution(int replica) = 0;
+  /// Its moments, and what DiLoCo's outer loop keeps.
+  [[nodiscard]] virtual std::vector<BasicHeldWeight<Real>> states(int replica) {
+    return execution(replica).states();
+  }
 };
 
 /// How a reference divides the batch of a step.
@@ -39,7 +44,7 @@ template <class Real>
                                                           const ExecutionOptions& options);
 
 /// Replicas train independently in one process; their weights are averaged after every
-/// `average_every` steps.
+/// `average_every` steps, or take DiLoCo's outer steps.
 template <class Real>
 [[nodiscard]] std::unique_ptr<Reference<Real>> averaged_replicas(const ModelConfig& model,
                                                                  const ParallelConfig& parallel,

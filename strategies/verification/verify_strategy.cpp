@@ -26,17 +26,19 @@ constexpr double kTolerance64 = 1e-10;  // whatever the optimizer
 constexpr double kTolerance32 = 1e-5;   // with SGD
 constexpr double kRate32 = 0.005;
 
-/// The steps of a layout one after the other: parameter averaging has two kinds of them.
+/// The steps of a layout one after the other: those that average parameters, or synchronize one of
+/// the fragments, and all others are kinds of their own.
 template <class Real>
 class Trainee {
  public:
   Trainee(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node,
           const VerificationOptions& options, const ExecutionOptions& execution)
-      : every_{parallel.exchange == GradientExchange::parameter_averaging ? parallel.average_every
-                                                                          : 1} {
-    for (const bool averages : {true, false}) {
-      if (!averages && every_ == 1) break;
-      const BuildProgramOptions how{.ends_with_average = averages, .checks_passes = true};
+      : parallel_{parallel} {
+    for (int kind = 0; kind <= parallel.fragments; ++kind) {
+      const bool averages = kind < parallel.fragments;
+      if (!averages && !(parallel.averages() && parallel.average_every > parallel.fragments)) break;
+      const BuildProgramOptions how{
+          .ends_with_average = averages, .fragment = kind, .checks_passes = true};
       auto program = std::make_shared<Program>(build_program(model, parallel, gpus_per_node, how));
       if (options.change) options.change(*program);
       programs_.push_back(std::move(program));
@@ -45,7 +47,9 @@ class Trainee {
   }
 
   double step() {
-    const std::size_t kind = ++steps_ % every_ == 0 ? 0U : 1U;
+    ++steps_;
+    const auto fragment = parallel_.averages() ? parallel_.synchronized_fragment(steps_) : 0;
+    const auto kind = static_cast<std::size_t>(fragment.value_or(parallel_.fragments));
     if (kind != last_) kinds_[kind]->take_over(*kinds_[last_]);
     last_ = kind;
     return kinds_[kind]->step();
@@ -59,7 +63,7 @@ class Trainee {
   }
 
  private:
-  int every_;
+  const ParallelConfig& parallel_;
   int steps_ = 0;
   std::size_t last_ = 0;
   std::vector<std::shared_ptr<const Program>> programs_{};
@@ -165,10 +169,14 @@ class Verification {
   /// By what Adam makes of rounding.
   void widen_bounds(Reference<Real>& reference, int step) {
     if (parallel_.state.optimizer != Optimizer::adam) return;
-    for (int replica = 0; replica < reference.replicas(); ++replica) {
-      bounds_[static_cast<std::size_t>(replica)].add_adam_step(reference.execution(replica),
-                                                               common_options().optimizer, step);
-    }
+    OptimizerSettings by = common_options().optimizer;
+    // The outer momentum adds up what went into it, 1 / (1 - mu) times, and weights are no further
+    // off than it is; what is wrong in one replica goes into all.
+    if (parallel_.has_outer_loop()) by.adam_learning_rate *= 1 + 1 / (1 - by.outer_momentum);
+    for (int replica = 0; replica < reference.replicas(); ++replica)
+      for (WeightBound& bound : bounds_)
+        if (parallel_.has_outer_loop() || &bound == &bounds_[static_cast<std::size_t>(replica)])
+          bound.add_adam_step(reference.execution(replica), by, step);
   }
 
   /// Replicas that are averaged differ until then, each as one of the reference's.
@@ -179,29 +187,33 @@ class Verification {
     for (int replica = 0; replica < reference.replicas(); ++replica) {
       std::vector<int> ranks;
       for (int rank = 0; reference.replicas() > 1 && rank < mesh.ranks(); ++rank) {
-        if (mesh.coordinate(rank, mesh.axis("dp")) == replica) ranks.push_back(rank);
+        if (mesh.coordinate(rank, apart(mesh)) == replica) ranks.push_back(rank);
       }
-      compare_weights(trainee.execution(), reference.execution(replica), ranks,
-                      bounds_[static_cast<std::size_t>(replica)]);
+      compare_weights(trainee.execution(), reference, replica, ranks);
     }
   }
 
-  void compare_weights(BasicProgramExecution<Real>& execution,
-                       BasicProgramExecution<Real>& reference, const std::vector<int>& ranks,
-                       const WeightBound& bound) {
-    const auto worst = largest_difference(execution, reference, ranks, &bound);
+  [[nodiscard]] MeshSubAxes apart(const Mesh& mesh) const {
+    return mesh.axis(parallel_.has_outer_loop() ? "outer" : "dp");
+  }
+
+  void compare_weights(BasicProgramExecution<Real>& execution, Reference<Real>& reference,
+                       int replica, const std::vector<int>& ranks) {
+    const WeightBound& bound = bounds_[static_cast<std::size_t>(replica)];
+    const auto worst = largest_difference(execution, reference.execution(replica), ranks, &bound);
     const double share = worst.value / worst.allowed;
     if (!(share < report_.weight.value / report_.weight.allowed)) {
       report_.weight = told(worst, worst.allowed);
     }
-    const auto state = largest_state_difference(execution, reference, ranks);
+    const auto state = largest_state_difference(execution, reference.states(replica), ranks, bound);
     for (const auto& missing : {worst.missing, state.missing}) {
       if (missing.empty()) continue;
       throw ExecutionError{missing.front() + " is not all there"};
     }
     if (state.value < 0) return;
-    if (!report_.state || !(state.value < report_.state->value)) {
-      report_.state = told(state, report_.tolerance);
+    const double part = state.value / state.allowed;
+    if (!report_.state || !(part < report_.state->value / report_.state->allowed)) {
+      report_.state = told(state, state.allowed);
     }
   }
 
@@ -225,9 +237,7 @@ class Verification {
     report_.from_one_device = largest_difference(execution, alone->execution(0)).value;
   }
 
-  [[nodiscard]] bool averages() const {
-    return parallel_.exchange == GradientExchange::parameter_averaging;
-  }
+  [[nodiscard]] bool averages() const { return parallel_.averages(); }
 
   [[nodiscard]] ExecutionOptions trainee_options() {
     ExecutionOptions out = common_options();

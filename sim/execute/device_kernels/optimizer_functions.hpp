@@ -9,9 +9,9 @@
 namespace lockstep::kernels {
 
 /// One weight. [gradient, weight, (moments)] -> [weight, (moments), (copy of the weight)]; -;
-/// optimizer (0 SGD, 1 momentum, 2 Adam), whether there is a copy; rate, momentum or beta1, beta2,
-/// 1 - beta1, 1 - beta2, 1 - beta1^step, 1 - beta2^step, epsilon. Adam: Kingma and Ba, arXiv
-/// 1412.6980, algorithm 1.
+/// optimizer (0 SGD, 1 momentum, 2 Adam, 3 Nesterov), whether there is a copy; rate, momentum or
+/// beta1, beta2, 1 - beta1, 1 - beta2, 1 - beta1^step, 1 - beta2^step, epsilon. Adam: Kingma and
+/// Ba, arXiv 1412.6980, algorithm 1.
 template <class Real, class Args = Arguments>
 struct Descend {
   Args a;
@@ -23,6 +23,10 @@ struct Descend {
     if (a.size[0] == 1) {
       step = number(1) * load<Real>(a.in[2], i) + g;
       store(a.out[results++], i, step);
+    } else if (a.size[0] == 3) {
+      const Real moment = number(1) * load<Real>(a.in[2], i) + g;
+      store(a.out[results++], i, moment);
+      step = g + number(1) * moment;
     } else if (a.size[0] == 2) {
       const Real first = number(1) * load<Real>(a.in[2], i) + number(3) * g;
       const Real second = number(2) * load<Real>(a.in[3], i) + number(4) * g * g;

@@ -38,6 +38,8 @@ struct OptimizerSettings {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  double outer_learning_rate = 0.7;  // Douillard et al., DiLoCo, arXiv 2311.08105, table 5
+  double outer_momentum = 0.9;
 };
 
 /// Of the tokens that a rank sends to experts, in its order, an expert accepts at most its capacity

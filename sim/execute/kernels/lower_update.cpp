@@ -14,6 +14,11 @@ void set_rule(const KernelSettings& call, KernelLaunch& launch, bool master) {
   const OptimizerSettings& by = call.optimizer;
   const bool adam = call.operation->optimizer == Optimizer::adam;
   const bool momentum = call.operation->optimizer == Optimizer::momentum;
+  if (call.operation->optimizer == Optimizer::outer) {
+    launch.sizes = {3, master ? 1 : 0};
+    launch.numbers = {by.outer_learning_rate, by.outer_momentum, 0, 0, 0, 0, 0, 0};
+    return;
+  }
   launch.sizes = {adam ? 2 : momentum ? 1 : 0, master ? 1 : 0};
   launch.numbers = {adam ? by.adam_learning_rate : by.learning_rate,
                     adam ? by.beta1 : by.momentum,

@@ -126,8 +126,8 @@ template <class Real>
 std::vector<BasicHeldWeight<Real>> BasicProgramExecution<Real>::weights() {
   const Program& program = parts_->state().program();
   return kept_of(*parts_, [&](const Tensor& tensor) {
-    return execution::is_weight(program, tensor) ? execution::original(program, tensor).name
-                                                 : std::string{};
+    const bool current = execution::is_weight(program, tensor) && !tensor.lags;
+    return current ? execution::original(program, tensor).name : std::string{};
   });
 }
 
@@ -135,8 +135,8 @@ template <class Real>
 std::vector<BasicHeldWeight<Real>> BasicProgramExecution<Real>::states() {
   const Program& program = parts_->state().program();
   return kept_of(*parts_, [&](const Tensor& tensor) {
-    const bool moment =
-        tensor.category == Category::optimizer_state && !execution::is_weight(program, tensor);
+    const bool moment = tensor.category == Category::optimizer_state &&
+                        (tensor.lags || !execution::is_weight(program, tensor));
     return moment ? tensor.name : std::string{};
   });
 }

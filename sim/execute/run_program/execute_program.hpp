@@ -46,9 +46,10 @@ class BasicProgramExecution {
   /// operations, with the wait cycle on a deadlock.
   double step();
 
-  /// Weights of all ranks between steps, except those that the next step overwrites before reading.
+  /// Weights of all ranks between steps, except those that the next step overwrites before reading
+  /// and copies that lag behind.
   [[nodiscard]] std::vector<BasicHeldWeight<Real>> weights();
-  /// The same for the optimizer's moments.
+  /// The same for the optimizer's moments, and for copies that lag behind.
   [[nodiscard]] std::vector<BasicHeldWeight<Real>> states();
 
   /// Continues from another execution of the same model: takes its persistent state by rank, name
@@ -98,5 +99,10 @@ template <class Real>
 [[nodiscard]] BasicWeightDifference<Real> largest_state_difference(
     BasicProgramExecution<Real>& execution, BasicProgramExecution<Real>& reference,
     const std::vector<int>& ranks = {});
+/// With the whole states that a reference holds, each weighed by `bound`.
+template <class Real>
+[[nodiscard]] BasicWeightDifference<Real> largest_state_difference(
+    BasicProgramExecution<Real>& execution, const std::vector<BasicHeldWeight<Real>>& reference,
+    const std::vector<int>& ranks, const WeightBound& bound);
 
 }  // namespace lockstep

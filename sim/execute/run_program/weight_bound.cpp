@@ -1,6 +1,7 @@
 #include "sim/execute/run_program/weight_bound.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -11,6 +12,15 @@ namespace {
 
 constexpr double kRoundings = 64;
 constexpr std::string_view kSecondMoment = ".variance";
+constexpr std::array<std::string_view, 2> kOuterStates{".outer", ".outer_momentum"};
+
+/// The weight whose outer state this is, or the name itself.
+[[nodiscard]] std::string weight_of(const std::string& name) {
+  for (const std::string_view suffix : kOuterStates)
+    if (std::string_view{name}.ends_with(suffix))
+      return name.substr(0, name.size() - suffix.size());
+  return name;
+}
 
 [[nodiscard]] bool is_second_moment(const std::string& state) {
   return std::string_view{state}.ends_with(kSecondMoment);
@@ -47,7 +57,7 @@ void WeightBound::add_adam_step(BasicProgramExecution<Real>& reference, const Op
 }
 
 double WeightBound::of(const std::string& weight, int position, std::size_t element) const {
-  const auto found = more_.find({weight, position});
+  const auto found = more_.find({weight_of(weight), position});
   if (found == more_.end() || element >= found->second.size()) return tolerance_;
   return tolerance_ + found->second[element];
 }

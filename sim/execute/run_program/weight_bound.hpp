@@ -26,7 +26,7 @@ class WeightBound {
   template <class Real>
   void add_adam_step(BasicProgramExecution<Real>& reference, const OptimizerSettings& by, int step);
 
-  /// Bound of an element of an unsharded weight.
+  /// Bound of an element of an unsharded weight, or of what DiLoCo's outer loop keeps of it.
   [[nodiscard]] double of(const std::string& weight, int position, std::size_t element) const;
 
  private:

@@ -111,6 +111,13 @@ BasicWeightDifference<Real> largest_state_difference(BasicProgramExecution<Real>
   return compared(execution.states(), reference.states(), ranks);
 }
 
+template <class Real>
+BasicWeightDifference<Real> largest_state_difference(
+    BasicProgramExecution<Real>& execution, const std::vector<BasicHeldWeight<Real>>& reference,
+    const std::vector<int>& ranks, const WeightBound& bound) {
+  return compared(execution.states(), reference, ranks, &bound);
+}
+
 template struct BasicWeightDifference<float>;
 template struct BasicWeightDifference<double>;
 template BasicWeightDifference<float> largest_difference(BasicProgramExecution<float>&,
@@ -127,5 +134,11 @@ template BasicWeightDifference<float> largest_state_difference(BasicProgramExecu
 template BasicWeightDifference<double> largest_state_difference(BasicProgramExecution<double>&,
                                                                 BasicProgramExecution<double>&,
                                                                 const std::vector<int>&);
+template BasicWeightDifference<float> largest_state_difference(
+    BasicProgramExecution<float>&, const std::vector<BasicHeldWeight<float>>&,
+    const std::vector<int>&, const WeightBound&);
+template BasicWeightDifference<double> largest_state_difference(
+    BasicProgramExecution<double>&, const std::vector<BasicHeldWeight<double>>&,
+    const std::vector<int>&, const WeightBound&);
 
 }  // namespace lockstep

@@ -54,6 +54,12 @@ void shrink_batch(SizedLayout& small, const SizedLayout& whole, const ShrinkLimi
   if (!stays(limits, "parallel.average_every")) {
     layout.average_every = std::min(layout.average_every, 2);
   }
+  if (layout.fragments > 1) {
+    if (!stays(limits, "parallel.fragments")) layout.fragments = 2;
+    const bool has_others = whole.parallel.average_every > whole.parallel.fragments;
+    if (!stays(limits, "parallel.average_every"))
+      layout.average_every = layout.fragments + (has_others ? 1 : 0);
+  }
   const bool buckets = layout.zero < 2 && layout.exchange == GradientExchange::all_reduce;
   if (buckets && layout.dp * layout.cp > 1 && !stays(limits, "parallel.bucket")) {
     layout.bucket = smaller_bucket(layout.bucket, whole, small);

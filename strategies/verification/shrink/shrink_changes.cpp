@@ -101,6 +101,8 @@ void note(Changes& out, const ParallelConfig& from, const ParallelConfig& to) {
   out.note("parallel.micro_batch", from.micro_batch, to.micro_batch);
   out.note("parallel.global_batch", from.global_batch, to.global_batch);
   out.note("parallel.average_every", from.average_every, to.average_every);
+  out.note("parallel.outer_replicas", from.outer_replicas, to.outer_replicas);
+  out.note("parallel.fragments", from.fragments, to.fragments);
   out.note("parallel.bucket", from.bucket, to.bucket);
 }
 

@@ -95,13 +95,22 @@ class Degrees {
     next.cp = cp;
     if (two_levels() && layout_.ulysses > 0) next.ulysses = ulysses;
     if (!keeps("servers") && layout_.servers > kServers) next.servers = kServers;
-    add_parts(next, ulysses);
+    add_replicas(next, ulysses);
   }
 
-  /// Parts of the replicas.
+  /// Replicas that train apart: all, one or a part of dp, as they were.
+  void add_replicas(ParallelConfig next, int ulysses) {
+    for (const int outer : part_sizes(layout_.outer_replicas, layout_.dp, next.dp)) {
+      if (keeps("outer_replicas") && outer != layout_.outer_replicas) continue;
+      next.outer_replicas = outer;
+      add_parts(next, ulysses);
+    }
+  }
+
+  /// Parts of the replicas that train together.
   void add_parts(ParallelConfig next, int ulysses) {
-    const int replicas = next.dp * next.cp;
-    const int of = layout_.dp * layout_.cp;
+    const int replicas = next.dp * next.cp / next.outer_degree();
+    const int of = layout_.dp * layout_.cp / layout_.outer_degree();
     for (const auto& [etp, ep] : expert_degrees(next)) {
       if (keeps("ep") && ep != layout_.ep) continue;
       if (keeps("etp") && etp != layout_.etp) continue;
@@ -117,8 +126,8 @@ class Degrees {
 
   /// etp and ep such that tp is divided, and other ranks are, as they were.
   [[nodiscard]] std::vector<std::pair<int, int>> expert_degrees(const ParallelConfig& next) const {
-    const int replicas = next.dp * next.cp;
-    const int of = layout_.dp * layout_.cp;
+    const int replicas = next.dp * next.cp / next.outer_degree();
+    const int of = layout_.dp * layout_.cp / layout_.outer_degree();
     std::vector<std::pair<int, int>> out;
     if (layout_.expert_tp() == layout_.tp) {
       for (const int ep : part_sizes(layout_.ep, of, replicas))

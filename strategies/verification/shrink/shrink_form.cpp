@@ -21,7 +21,8 @@ void compare(std::vector<bool>& form, std::int64_t a, std::int64_t b) {
 /// Groups of ranks that lie inside, across or on one another.
 [[nodiscard]] LayoutTraits group_traits(const ParallelConfig& layout) {
   LayoutTraits out;
-  const int shards = layout.shard_ranks > 0 ? layout.shard_ranks : layout.dp * layout.cp;
+  const int together = layout.dp * layout.cp / layout.outer_degree();
+  const int shards = layout.shard_ranks > 0 ? layout.shard_ranks : together;
   for (const int group : {layout.ep, shards}) {
     compare(out.should, group, layout.dp);
     compare(out.should, group, layout.cp);

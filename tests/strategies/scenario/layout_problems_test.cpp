@@ -316,6 +316,37 @@ TEST_CASE("exchanges by hosts are for data parallelism alone") {
   }
 }
 
+TEST_CASE("DiLoCo: replicas that train apart, fragments, and what it is not with") {
+  ParallelConfig with = with_dp(8);
+  with.exchange = GradientExchange::diloco;
+  with.average_every = 4;
+  Check{gpt(), with}.is_possible();
+  with.outer_replicas = 3;
+  Check{gpt(), with}.says("outer_replicas", {"outer_replicas = 3 does not divide dp = 8"});
+  with.outer_replicas = 2;
+  with.zero = 2;
+  with.shard_ranks = 8;
+  Check{gpt(), with}.says("shard_ranks",
+                          {"shard_ranks = 8 does not divide dp * cp / outer_replicas = 4"});
+  with.shard_ranks = 2;
+  Check{gpt(), with}.is_possible();
+  with.fragments = 5;
+  Check{gpt(), with}.says("fragments", {"fragments = 5 is more than average_every = 4"});
+  with.fragments = 4;
+  with.state.offload = true;
+  Check{gpt(), with}.says("state.offload", {"diloco has no offloaded optimizer"});
+  with.state.offload = false;
+  with.exchange = GradientExchange::all_reduce;
+  with.average_every = with.fragments = 1;
+  Check{gpt(), with}.says("outer_replicas", {"outer_replicas = 2 requires exchange diloco"});
+  with.outer_replicas = 0;
+  with.fragments = 4;
+  Check{gpt(), with}.says("fragments", {"fragments = 4 requires exchange diloco"});
+  with.average_every = 4;
+  with.fragments = 1;
+  Check{gpt(), with}.says("average_every", {"requires exchange parameter_averaging or diloco"});
+}
+
 TEST_CASE("an offloaded optimizer has its gradients on the GPU") {
   ParallelConfig with = with_dp(2);
   with.exchange = GradientExchange::parameter_server;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/check.hpp"
+#include "strategies/scenario/layout_problems.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/step/facts.hpp"
 #include "strategies/step/run_passes.hpp"
@@ -84,13 +85,15 @@ struct Layout {
 }
 
 void check_layout(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node) {
-  for (const bool ends_with_average : {true, false}) {
+  for (int fragment = 0; fragment <= parallel.fragments; ++fragment) {
     const auto build = [&] {
       (void)build_program(model, parallel, gpus_per_node,
-                          {.ends_with_average = ends_with_average, .checks_passes = true});
+                          {.ends_with_average = fragment < parallel.fragments,
+                           .fragment = fragment,
+                           .checks_passes = true});
     };
     CHECK_NOTHROW(build());
-    if (parallel.exchange != GradientExchange::parameter_averaging) return;
+    if (!parallel.averages()) return;
   }
 }
 
@@ -108,6 +111,25 @@ TEST_CASE("passes: their conditions hold in every scenario") {
     ++scenarios;
   }
   CHECK(scenarios > 20);
+}
+
+TEST_CASE("passes: their conditions hold in random layouts with outer steps") {
+  int layouts = 0;
+  for (const RandomLayout& layout : random_layouts(73, 150)) {
+    ParallelConfig parallel = layout.parallel;
+    parallel.exchange = GradientExchange::diloco;
+    parallel.outer_replicas = parallel.dp % 2 == 0 ? 2 : 0;
+    parallel.shard_ranks = 0;
+    parallel.fragments = layouts % 3 + 1;
+    parallel.average_every = 4;
+    parallel.state.offload = false;
+    if (layouts % 2 == 0) parallel.overlap.insert(Overlap::outer);
+    if (!layout_problems(layout.model, parallel, parallel.ranks(), 8).empty()) continue;
+    CAPTURE(to_string(layout));
+    check_layout(layout.model, parallel, 8);
+    ++layouts;
+  }
+  CHECK(layouts > 50);
 }
 
 TEST_CASE("passes: their conditions hold in random layouts, with every way to exchange gradients") {
@@ -194,7 +216,7 @@ TEST_CASE("passes: one that breaks gradients or updates is named with the fact")
   CHECK(says(error_after("update_weights",
                          [](TrainingStepAssembly& step) { (*dropping)(step, "update"); }),
              ": 0 updates"));
-  CHECK(says(error_after("update_weights",
+  CHECK(says(error_after("gather_updated_weights",
                          [](TrainingStepAssembly& step) { (*dropping)(step, "gather_weights"); }),
              ": gathered 0 times"));
   CHECK(says(error_after("update_weights",

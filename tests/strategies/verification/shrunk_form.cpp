@@ -57,8 +57,11 @@ class Comparison {
     several("ulysses", from_ulysses_, to_ulysses_);
     several("ring", from_.cp / from_ulysses_, to_.cp / to_ulysses_);
     if (to_.ranks() > ranks) lost("few ranks", from_.ranks(), to_.ranks());
-    const int from_all = from_.dp * from_.cp;
-    const int to_all = to_.dp * to_.cp;
+    const int from_all = from_.dp * from_.cp / from_.outer_degree();
+    const int to_all = to_.dp * to_.cp / to_.outer_degree();
+    same("outer_replicas given", from_.outer_replicas > 0, to_.outer_replicas > 0);
+    same("outer_replicas against dp", sign(from_.outer_replicas, from_.dp),
+         sign(to_.outer_replicas, to_.dp));
     const bool folds = from_.expert_tp() < from_.tp;  // then ranks along tp are ranks along ep, too
     same("etp < tp", folds, to_.expert_tp() < to_.tp);
     if (!folds) same("ep against replicas", sign(from_.ep, from_all), sign(to_.ep, to_all));
@@ -105,8 +108,11 @@ class Comparison {
     require("zigzag", from_.zigzag == to_.zigzag);
     require("overlap", from_.overlap == to_.overlap);
     require("exchange", from_.exchange == to_.exchange);
-    require("average_every",
-            (from_.average_every > 1) == (to_.average_every > 1) && to_.average_every <= 2);
+    require("average_every", (from_.average_every > 1) == (to_.average_every > 1) &&
+                                 to_.average_every <= to_.fragments + 1);
+    require("fragments", (from_.fragments > 1) == (to_.fragments > 1) && to_.fragments <= 2);
+    require("steps without an average",
+            (from_.average_every > from_.fragments) == (to_.average_every > to_.fragments));
     require("state", same_state(from_.state, to_.state));
     require("expert_skew", from_.expert_skew == to_.expert_skew);
     require("capacity_factor", from_.capacity_factor == to_.capacity_factor);

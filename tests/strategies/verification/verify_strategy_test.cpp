@@ -80,7 +80,8 @@ TEST_CASE("every shipped scenario trains as one device does, also in simulated o
     // A difference of nothing would say that nothing was compared, but for one device alone.
     CHECK(report.weight.value >= 0);
     REQUIRE(report.order);
-    CHECK(report.order->operations * 2 == report.operations);
+    // Steps that synchronize a fragment have other operations than those that do not.
+    if (!scenario.parallel.averages()) CHECK(report.order->operations * 2 == report.operations);
     CHECK(report.order->peak > Bytes{});
   }
 }

@@ -45,7 +45,7 @@ void check_plain(const TrainingStepRequest& request, const PreparedTrainingStep&
   const std::string& name = prepared.scenario.name;
   if (hosts_of(*prepared.program) > 0)
     throw RequestError("job", name + " has parameter servers, which share no cluster here");
-  if (prepared.scenario.parallel.exchange == GradientExchange::parameter_averaging)
+  if (prepared.scenario.parallel.averages())
     throw RequestError("job", name + " averages parameters: its steps are not equal");
   if (request.links.any() || !request.calibration.empty())
     throw RequestError("job", "changed links and calibrations are not for jobs on one cluster");

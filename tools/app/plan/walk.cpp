@@ -354,7 +354,8 @@ std::optional<PlanRule> LayoutWalk::set_order(std::int64_t number, std::size_t d
 /// Of the kinds of traffic, those that the layout has.
 std::int64_t LayoutWalk::useful_overlap(std::int64_t mask) const {
   const TransformerConfig* shape = setting_.scenario().model.transformer();
-  const std::int64_t replicas = std::int64_t{parallel_.dp} * parallel_.cp;
+  const std::int64_t replicas =
+      std::int64_t{parallel_.dp} * parallel_.cp / parallel_.outer_degree();
   const bool hybrid = parallel_.shard_ranks > 0 && parallel_.shard_ranks < replicas &&
                       (parallel_.zero > 1 || (parallel_.zero == 1 && parallel_.scatter_gradients));
   const auto keep = [&](Overlap what, bool is_there) {
@@ -365,6 +366,7 @@ std::int64_t LayoutWalk::useful_overlap(std::int64_t mask) const {
   keep(Overlap::dp_parameters, replicas > 1 && parallel_.zero > 0);
   keep(Overlap::ep, shape != nullptr && shape->experts && parallel_.ep > 1);
   keep(Overlap::hsdp, hybrid);
+  keep(Overlap::outer, parallel_.outer_degree() > 1);
   keep(Overlap::pp, parallel_.pp > 1);
   keep(Overlap::tp, parallel_.tp > 1);
   const bool all_of_tp = ((mask >> static_cast<int>(Overlap::tp)) & 1) != 0;

@@ -80,8 +80,9 @@ std::int64_t optimizer_bytes(const ParallelConfig& parallel) {
   const int moments = state.optimizer == Optimizer::adam       ? 2
                       : state.optimizer == Optimizer::momentum ? 1
                                                                : 0;
+  const int outer_states = parallel.outer_degree() > 1 ? 2 : 0;
   return (state.master ? bytes_per_element(Dtype::fp32) : 0) +
-         moments * bytes_per_element(state.moments);
+         moments * bytes_per_element(state.moments) + outer_states * bytes_per_element(Dtype::fp32);
 }
 
 /// What devices keep per parameter.

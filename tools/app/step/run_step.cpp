@@ -31,22 +31,41 @@ std::vector<Bytes> mean_bytes(const std::vector<Bytes>& plain, const std::vector
   return out;
 }
 
-/// The step; of parameter averaging the mean of `average_every`, of which only the last averages.
+/// A step of a fragment (none: one without), simulated.
+SimulatedTrainingStep step_of_fragment(const PreparedTrainingStep& prepared,
+                                       std::optional<int> fragment) {
+  const ParallelConfig& parallel = prepared.scenario.parallel;
+  const auto program = std::make_shared<const Program>(build_program(
+      prepared.scenario.model, parallel, prepared.scenario.cluster.cluster.gpus_per_node(),
+      {.ends_with_average = fragment.has_value(), .fragment = fragment.value_or(0)}));
+  return simulate_step(prepared, parallel, program, unroll(*program));
+}
+
+/// The step; of parameter averaging, and of outer steps, the mean of `average_every`, of which only
+/// the last averages, or one for each fragment.
 Reported reported(const PreparedTrainingStep& prepared, const SimulatedTrainingStep& step) {
   Reported out{summarise(step.timeline), step.timeline.link_bytes, {}};
   const ParallelConfig& parallel = prepared.scenario.parallel;
   const std::int64_t every = parallel.average_every;
-  const bool averages = parallel.exchange == GradientExchange::parameter_averaging;
-  if (!averages || every == 1) return out;
-  const auto program = std::make_shared<const Program>(build_program(
-      prepared.scenario.model, parallel, prepared.scenario.cluster.cluster.gpus_per_node(),
-      {.ends_with_average = false}));
-  const SimulatedTrainingStep without =
-      simulate_step(prepared, parallel, program, unroll(*program));
-  const TrainingStepSummary summary = summarise(without.timeline);
-  out.averaging = AveragingSteps{every, out.summary.step, summary.step};
-  out.summary = mean_summary(summary, out.summary, every);
-  out.link_bytes = mean_bytes(without.timeline.link_bytes, out.link_bytes, every);
+  if (!parallel.averages() || every == 1) return out;
+  for (int fragment = 1; fragment < parallel.fragments; ++fragment) {
+    const SimulatedTrainingStep other = step_of_fragment(prepared, fragment);
+    out.summary = mean_summary(out.summary, summarise(other.timeline), fragment + 1);
+    out.link_bytes = mean_bytes(out.link_bytes, other.timeline.link_bytes, fragment + 1);
+  }
+  if (every == parallel.fragments) return out;
+  const SimulatedTrainingStep without = step_of_fragment(prepared, std::nullopt);
+  TrainingStepSummary summary = summarise(without.timeline);
+  std::vector<Bytes> bytes = without.timeline.link_bytes;
+  out.averaging = AveragingSteps{every, parallel.fragments, out.summary.step, summary.step};
+  // The steps that average are all taken as their mean.
+  for (std::int64_t fragment = 1; fragment <= parallel.fragments; ++fragment) {
+    const std::int64_t steps = every - parallel.fragments + fragment;
+    summary = mean_summary(summary, out.summary, steps);
+    bytes = mean_bytes(bytes, out.link_bytes, steps);
+  }
+  out.summary = std::move(summary);
+  out.link_bytes = std::move(bytes);
   return out;
 }
 

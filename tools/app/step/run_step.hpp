@@ -68,11 +68,12 @@ struct TrainingStepRequest {
   }
 };
 
-/// Parameter averaging after one of several steps.
+/// Parameter averaging, or an outer step, after some of several steps.
 struct AveragingSteps {
   std::int64_t every = 1;
-  Duration with;     // time of a step that averages parameters
-  Duration without;  // time of any other step
+  std::int64_t count = 1;  // of `every` steps
+  Duration with;           // time of a step that averages parameters; of several, the mean
+  Duration without;        // time of any other step
 };
 
 /// The step without modified GPU speeds, links and NICs, at the same fidelity.

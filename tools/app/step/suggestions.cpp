@@ -79,6 +79,7 @@ class LayoutChanges {
     consider(Overlap::dp_parameters, replicas && plan_.zero > 0, "dp");
     consider(Overlap::ep, plan_.ep > 1 && plan_.overlaps(Overlap::ep), "ep");
     consider(Overlap::hsdp, plan_.shard_ranks > 0, "hsdp");
+    consider(Overlap::outer, plan_.overlaps(Overlap::outer), "outer");  // it changes the training
     consider(Overlap::pp, plan_.pp > 1, "pp");
     consider(Overlap::tp, plan_.tp > 1, "tp");
     add({fmt::format("parallel.overlap={}", fmt::join(kinds, ","))}, saving);

@@ -68,8 +68,7 @@ void check_size(const ShrunkLayout& layout, int steps) {
 
 /// Of parameter averaging that never comes to average, nothing would be said.
 void check_steps(const ShrunkLayout& layout, int steps) {
-  const bool averages = layout.parallel.exchange == GradientExchange::parameter_averaging;
-  if (!averages || steps >= layout.parallel.average_every) return;
+  if (!layout.parallel.averages() || steps >= layout.parallel.average_every) return;
   throw RequestError(fmt::format("steps {}", steps),
                      fmt::format("parameters are averaged every {} steps; {} at least",
                                  layout.parallel.average_every, layout.parallel.average_every));

@@ -86,6 +86,7 @@ Json notes_json(const std::vector<ScenarioNote>& notes) {
 Json averaging_json(const TrainingStepResult& result) {
   if (!result.averaging) return nullptr;
   return {{"every", result.averaging->every},
+          {"steps_with_average", result.averaging->count},
           {"step_with_average_s", result.averaging->with.seconds()},
           {"step_without_average_s", result.averaging->without.seconds()}};
 }

@@ -123,7 +123,10 @@ RunTable step_table(const RunOptions& options, const TrainingStepResult& result)
   add("step time", to_string(speed.step));
   if (const auto& averaging = result.averaging) {
     add("of which with the average",
-        fmt::format("{}, one step of {}", to_string(averaging->with), averaging->every));
+        averaging->count == 1
+            ? fmt::format("{}, one step of {}", to_string(averaging->with), averaging->every)
+            : fmt::format("{}, {} steps of {}", to_string(averaging->with), averaging->count,
+                          averaging->every));
     add("and without", to_string(averaging->without));
     table.notes.push_back(
         fmt::format("all times and bytes are means over {} steps", averaging->every));

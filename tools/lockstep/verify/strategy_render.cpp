@@ -125,6 +125,8 @@ std::string_view name_of(Optimizer optimizer) {
       return "momentum";
     case Optimizer::adam:
       return "Adam";
+    case Optimizer::outer:
+      return "an outer optimizer";
   }
   return "";
 }
@@ -166,7 +168,9 @@ std::string rounding(const VerificationReport& report) {
 
 std::string verdict(const VerifiedLayout& layout) {
   const VerificationReport& report = layout.report;
-  const std::string reference = report.from_one_device ? "averaging in one process" : "one device";
+  const std::string reference = layout.layout.parallel.has_outer_loop() ? "DiLoCo in one process"
+                                : report.from_one_device                ? "averaging in one process"
+                                                                        : "one device";
   if (!report.passed()) return "FAILED, differs from " + reference + ": " + report.problem();
   if (layout.layout.parallel.ranks() == 1) {
     return "passed: one device, compared with one without gradient accumulation and in simulated "

@@ -84,19 +84,28 @@ class OneWeight {
                               gradient.tensor->name, weight.tensor->name));
   }
 
-  /// SGD; momentum: m = mu m + g, w -= eta m; Adam: Kingma and Ba, arXiv 1412.6980, algorithm 1.
+  /// SGD; momentum: m = mu m + g, w -= eta m; outer: w -= eta (g + mu m) instead; Adam: Kingma and
+  /// Ba, arXiv 1412.6980, algorithm 1.
   void descend(const KernelOperand<Real>& gradient, KernelResult<Real>& weight,
                std::size_t moments) {
     const bool adam = call_.operation->optimizer == Optimizer::adam;
     const bool momentum = call_.operation->optimizer == Optimizer::momentum;
     const OptimizerSettings& by = call_.optimizer;
-    const auto rate = static_cast<Real>(adam ? by.adam_learning_rate : by.learning_rate);
+    const bool outer = call_.operation->optimizer == Optimizer::outer;
+    const auto rate = static_cast<Real>(adam    ? by.adam_learning_rate
+                                        : outer ? by.outer_learning_rate
+                                                : by.learning_rate);
     const Adam<Real> rule{by, call_.step};
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       Real step = gradient.data()[i];
       if (momentum) {
         Real& moment = call_.write(moments).values[i];
         step = moment = static_cast<Real>(by.momentum) * moment + step;
+      } else if (outer) {
+        const auto mu = static_cast<Real>(by.outer_momentum);
+        Real& moment = call_.write(moments).values[i];
+        moment = mu * moment + step;
+        step += mu * moment;
       } else if (adam) {
         step = rule.step(step, call_.write(moments).values[i], call_.write(moments + 1).values[i]);
       }

@@ -40,4 +40,29 @@ TEST_CASE("hsdp-two-sites: sharding over both sites gathers every layer over the
   CHECK(shown.peak_bytes() < hybrid.peak_bytes());
 }
 
+TEST_CASE("diloco-two-sites: an outer step sends 4 N bytes each way, and other steps nothing") {
+  const Shown shown("diloco-two-sites");
+  const double moved = 4 * parameters(shown);
+  CHECK(within(static_cast<double>(shown.link_bytes(kWan)), moved, 1e-4));
+  // All of it after the step: 32 GPUs of a site share the link, each in a ring of two.
+  CHECK(shown.exposed_s("outer") > moved / kWanRate);
+  CHECK(shown.exposed_s("outer") < 1.05 * moved / kWanRate + 4 * kWanLatency);
+  const Shown quarter("diloco-two-sites", {"parallel.fragments=4"});
+  // Positions 0, 4, ... of 34: the embedding, 8 layers.
+  CHECK(static_cast<double>(quarter.link_bytes(kWan)) < 0.3 * moved);
+  CHECK(static_cast<double>(quarter.link_bytes(kWan)) > 0.2 * moved);
+}
+
+TEST_CASE("diloco-two-sites: during a step, a fragment is hidden but for what is longer") {
+  const std::string overlap = R"(parallel.overlap=["dp_gradients", "dp_parameters"])";
+  const std::string hidden = R"(parallel.overlap=["dp_gradients", "dp_parameters", "outer"])";
+  const Shown waits("diloco-two-sites", {"parallel.fragments=4", overlap});
+  const Shown travels("diloco-two-sites", {"parallel.fragments=4", hidden});
+  CHECK(travels.link_bytes(kWan) == waits.link_bytes(kWan));
+  const double of_fragment = static_cast<double>(waits.link_bytes(kWan)) / kWanRate;
+  // Less what kernels are slower next to communication (configs/kernels/hopper.json).
+  CHECK(waits.step_s() - travels.step_s() > 0.8 * of_fragment);
+  CHECK(travels.exposed_s("outer") < 0.02 * of_fragment);
+}
+
 }  // namespace lockstep::test

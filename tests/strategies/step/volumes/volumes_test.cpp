@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/trace/memory/memory.hpp"
 #include "tests/strategies/step/volumes/volumes.hpp"
 
 /// How often tensor and data parallelism, servers and averaging communicate, and how much, against
@@ -182,6 +183,67 @@ TEST_CASE("averaging parameters: the weights' master copies once, and no gradien
   for (const Message& message : step.messages()) {
     CHECK(message.operation->name == "average_weights");
   }
+}
+
+TEST_CASE("DiLoCo: what every parameter moved, in fp32, once in so many steps") {
+  const ModelConfig model = transformer(shape());
+  ParallelConfig with = layout(4);
+  with.exchange = GradientExchange::diloco;
+  with.outer_replicas = 2;
+  with.average_every = 10;
+  const TrainingStepUnderTest step{model, with};
+  CHECK(step.traffic("outer", Collective::all_reduce).bytes == 4 * parameters(model));
+  CHECK(step.traffic("outer").count == 1);
+  // Gradients as without: over the two that train together.
+  CHECK(step.traffic("dp", Collective::all_reduce).bytes == 2 * parameters(model));
+}
+
+TEST_CASE("DiLoCo: two fp32 numbers per parameter more, in shards as the optimizer's states") {
+  const ModelConfig model = transformer(shape());
+  const auto states = [&](int zero, GradientExchange exchange) {
+    ParallelConfig with = layout(8);
+    with.zero = zero;
+    with.shard_ranks = zero > 0 ? 4 : 0;
+    with.exchange = exchange;
+    if (exchange == GradientExchange::diloco) with.outer_replicas = 2;
+    const TrainingStepUnderTest step{model, with};
+    return resident_bytes(step.role())[Category::optimizer_state].count();
+  };
+  using enum GradientExchange;
+  CHECK(states(0, diloco) - states(0, all_reduce) == 8 * parameters(model));
+  // Master, two moments and these two, all fp32 and in equal shards of 4: 5/3 as much.
+  CHECK(3 * states(3, diloco) == 5 * states(3, all_reduce));
+}
+
+TEST_CASE("Streaming DiLoCo: fragments together send and hold what the whole does") {
+  const ModelConfig model = transformer(shape());
+  ParallelConfig with = layout(4);
+  with.exchange = GradientExchange::diloco;
+  with.outer_replicas = 2;
+  with.average_every = 6;
+  const CategoryBytes whole = resident_bytes(TrainingStepUnderTest{model, with}.role());
+  with.fragments = 3;
+  std::int64_t sent = 0;
+  std::int64_t most = 0;
+  for (int fragment = 0; fragment <= with.fragments; ++fragment) {
+    const Program program = build_program(
+        model, with, 8, {.ends_with_average = fragment < with.fragments, .fragment = fragment});
+    const RoleProgram role = unroll(program, 0);
+    CHECK(resident_bytes(role)[Category::optimizer_state] == whole[Category::optimizer_state]);
+    std::int64_t bytes = 0;
+    for (const RoleOperation& one : role.operations) {
+      if (one.operation->name != "reduce_outer_gradients") continue;
+      for (const std::uint32_t read : one.reads)
+        bytes += local_bytes(program.mesh, role.tensor(read)).count();
+    }
+    CHECK((bytes > 0) == (fragment < with.fragments));
+    sent += bytes;
+    most = std::max(most, bytes);
+  }
+  CHECK(sent == 4 * parameters(model));
+  // Positions: embedding, 4 layers, head; every third: two of them each.
+  const std::int64_t layer = 4 * (12 * kH * kH + 13 * kH);
+  CHECK(most <= 2 * layer);
 }
 
 }  // namespace lockstep::test::volumes
