@@ -128,8 +128,8 @@ TEST_CASE("launch flags: Megatron, overlap, recomputation, ranks") {
         "--recompute-num-layers 1", "--use-tp-pp-dp-mapping"})
     CHECK_MESSAGE(has(flags, flag), flag);
   CHECK_FALSE(has(flags, "--no-overlap-p2p-communication"));
-  // Parameters, not bytes: 100 MB of 16-bit gradients.
-  CHECK(has(flags, "--ddp-bucket-size 50000000"));
+  // Parameters, not bytes: 100 MB of Megatron-Core's 32-bit gradients.
+  CHECK(has(flags, "--ddp-bucket-size 25000000"));
   CHECK(flags.left_out.empty());
 }
 
