@@ -122,12 +122,13 @@ struct ParallelConfig {
   std::set<Overlap> overlap{};
   UpdateStart update = UpdateStart::after_all;
   GradientExchange exchange = GradientExchange::all_reduce;
-  int servers = 1;           // number of parameter servers
-  int average_every = 1;     // steps between averages of parameters, or between outer steps
-  int outer_replicas = 0;    // DiLoCo: replicas that train apart, a divisor of dp; 0: dp
-  int fragments = 1;         // DiLoCo: parts of the layers that have outer steps of their own
-  Bytes bucket{25'000'000};  // of gradients, per reduction
-  BucketForm bucket_form{};  // set by the software stack
+  int servers = 1;         // number of parameter servers
+  int average_every = 1;   // steps between averages of parameters, or between outer steps
+  int outer_replicas = 0;  // DiLoCo: replicas that train apart, a divisor of dp; 0: dp
+  int fragments = 1;       // DiLoCo: parts of the layers that have outer steps of their own
+  Dtype outer_gradients = Dtype::fp32;       // DiLoCo: as they are all-reduced
+  Bytes bucket{25'000'000};                  // of gradients, per reduction
+  BucketForm bucket_form{};                  // set by the software stack
   std::set<GradientPass> gradient_passes{};  // the same
   StateConfig state{};
   ModelForm form{};            // set by the software stack

@@ -89,4 +89,11 @@ const Names<Dtype>& precision_names() {
   return names;
 }
 
+const Names<Dtype>& stored_names() {
+  static const Names<Dtype> names{{"fp32", Dtype::fp32},           {"fp16", Dtype::fp16},
+                                  {"bf16", Dtype::bf16},           {"fp8", Dtype::fp8},
+                                  {"fp8_block", Dtype::fp8_block}, {"nvfp4", Dtype::nvfp4}};
+  return names;
+}
+
 }  // namespace lockstep

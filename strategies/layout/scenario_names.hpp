@@ -23,6 +23,8 @@ using Names = std::vector<std::pair<std::string_view, T>>;
 [[nodiscard]] const Names<Optimizer>& optimizer_names();
 /// fp32, fp16, bf16, fp8: of model states, and of GEMMs unless a recipe is named.
 [[nodiscard]] const Names<Dtype>& precision_names();
+/// Of numbers that are stored or sent, not computed with: blocks with scales too.
+[[nodiscard]] const Names<Dtype>& stored_names();
 /// What `parallel.precision` says of a layout.
 [[nodiscard]] std::string precision_text(const ParallelConfig& parallel);
 

@@ -28,12 +28,17 @@ class OuterStep {
   void run() {
     Routine gradients{"outer_gradients", {}};
     Routine update{"outer_update", {}};
+    std::vector<Ref> outer;
     std::vector<Ref> sums;
-    for (const Placed& each : synchronized_) sums.push_back(gradient(each, gradients));
+    for (const Placed& each : synchronized_) {
+      outer.push_back(gradient(each, gradients));
+      sums.push_back(message(each, outer.back(), gradients));
+    }
     if (!sums.empty()) {
       gradients.operations.push_back(sum(sums));
-      for (const Ref& each : sums) update.operations.push_back(mean(each));
-      add_update(sums, update);
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        update.operations.push_back(mean(sums[i], outer[i]));
+      add_update(outer, update);
     }
     keep_others(update);
     const auto first = travels_ ? stage_.calls.begin() : stage_.calls.end();
@@ -75,7 +80,7 @@ class OuterStep {
   [[nodiscard]] Ref gradient(const Placed& of, Routine& into) {
     const TrainedWeight& weight = of.weight;
     const Ref last = at(weight.outer_states.front(), of);
-    const Ref out = at(gradient_of(weight), of);
+    const Ref out = at(buffer(gradients_, weight, ".outer_gradient", Dtype::fp32), of);
     const Ref trained = at(has_master(weight) ? weight.states.front() : weight.kept, of);
     const bool sliced = travels_ && !step_.graph.tensors[trained.tensor].resident;
     if (sliced)
@@ -87,16 +92,28 @@ class OuterStep {
     return out;
   }
 
-  [[nodiscard]] TensorId gradient_of(const TrainedWeight& weight) {
-    const auto found = gradients_.find(weight.weight);
-    if (found != gradients_.end()) return found->second;
+  /// As it is all-reduced.
+  [[nodiscard]] Ref message(const Placed& of, const Ref& gradient, Routine& into) {
+    const Dtype dtype = step_.parallel.outer_gradients;
+    if (dtype == Dtype::fp32) return gradient;
+    const Ref out = at(buffer(messages_, of.weight, ".outer_message", dtype), of);
+    into.operations.push_back(
+        computed(OperationKind::cast, "cast_outer_gradient", {gradient}, out));
+    return out;
+  }
+
+  [[nodiscard]] TensorId buffer(std::map<TensorId, TensorId>& known, const TrainedWeight& weight,
+                                const char* suffix, Dtype dtype) {
+    const auto found = known.find(weight.weight);
+    if (found != known.end()) return found->second;
     Tensor out = step_.graph.tensors[weight.outer_states.back()];
-    out.name = step_.graph.tensors[weight.weight].name + ".outer_gradient";
+    out.name = step_.graph.tensors[weight.weight].name + suffix;
     out.category = Category::buffer;
+    out.dtype = dtype;
     out.resident = false;
     const auto id = static_cast<TensorId>(step_.graph.tensors.size());
     step_.graph.tensors.push_back(std::move(out));
-    return gradients_.emplace(weight.weight, id).first->second;
+    return known.emplace(weight.weight, id).first->second;
   }
 
   [[nodiscard]] Operation sum(const std::vector<Ref>& gradients) {
@@ -109,8 +126,8 @@ class OuterStep {
     return out;
   }
 
-  [[nodiscard]] Operation mean(const Ref& gradient) const {
-    Operation out = computed(OperationKind::scale, "mean_outer_gradient", {gradient}, gradient);
+  [[nodiscard]] Operation mean(const Ref& sum, const Ref& gradient) const {
+    Operation out = computed(OperationKind::scale, "mean_outer_gradient", {sum}, gradient);
     out.factor = 1.0 / step_.parallel.outer_degree();
     return out;
   }
@@ -156,6 +173,7 @@ class OuterStep {
   std::vector<Placed> synchronized_{};
   std::vector<Placed> others_{};
   std::map<TensorId, TensorId> gradients_{};  // of a weight
+  std::map<TensorId, TensorId> messages_{};   // of a weight
 };
 
 }  // namespace

@@ -229,9 +229,12 @@ StateConfig read_state(ObjectReader& in, Dtype precision) {
   }
   state.optimizer = state_choice(in, {"optimizer", "Optimizer (default: adam)"}, "optimizer",
                                  optimizer_names(), state.optimizer);
-  state.moments =
-      state_choice(in, {"moments", "Precision of the optimizer moments (default: fp32)"},
-                   "precision", precisions, state.moments);
+  state.moments = state_choice(
+      in,
+      {"moments",
+       "Precision of the optimizer moments; fp8_block: 8 bits and a scale of a byte per "
+       "32 numbers (default: fp32)"},
+      "precision", stored_names(), state.moments);
   state.offload = in.boolean(
       {"offload", "Keep optimizer states and update on the host (default: false)"}, state.offload);
   return state;
@@ -242,7 +245,7 @@ JsonValue state_json(const StateConfig& state) {
                       {"gradients", json_of(name_of(precision_names(), state.gradients))},
                       {"master", json_of(state.master)},
                       {"optimizer", json_of(name_of(optimizer_names(), state.optimizer))},
-                      {"moments", json_of(name_of(precision_names(), state.moments))},
+                      {"moments", json_of(name_of(stored_names(), state.moments))},
                       {"offload", json_of(state.offload)}});
 }
 
@@ -464,6 +467,14 @@ const std::vector<ParallelField>& parallel_fields() {
             if (of.fragments <= of.average_every) return {};
             return text("fragments = {} is more than average_every = {}: one a step at most",
                         of.fragments, of.average_every);
+          }),
+      choice("outer_gradients", &Config::outer_gradients, "precision", stored_names(),
+             "diloco: precision in which outer gradients are all-reduced; fp8_block and nvfp4 have "
+             "scales per block (default: fp32)")
+          .impossible([](const Config& of) -> Text {
+            if (of.outer_gradients == Dtype::fp32 || of.has_outer_loop()) return {};
+            return text("outer_gradients = {} requires exchange diloco",
+                        name_of(stored_names(), of.outer_gradients));
           }),
       bucket_field(),
       state_field(),

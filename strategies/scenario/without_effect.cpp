@@ -15,7 +15,9 @@ namespace {
 class Values {
  public:
   Values(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node)
-      : transformer_{model.transformer()}, plan_{parallel}, replicas_{parallel.dp * parallel.cp} {
+      : transformer_{model.transformer()},
+        plan_{parallel},
+        replicas_{parallel.dp * parallel.cp / parallel.outer_degree()} {
     ring_ = plan_.cp / std::max(1, ulysses_degree(plan_, gpus_per_node));
   }
 
@@ -96,14 +98,19 @@ class Values {
     if (plan_.zero >= 2 && plan_.pp == 1 && plan_.microbatches() == 1 && replicas_ > 1)
       report("reduce_gradients", "the only microbatch of a step is its last: {}", batch());
     if (replicas_ == 1) {
-      report("zero", "zero = {} shards over dp * cp, which is 1", plan_.zero);
-      const char* alone = "nothing is sharded: dp * cp is 1";
+      report("zero", "zero = {} shards over {}, which is 1", plan_.zero, together());
+      const std::string alone = fmt::format("nothing is sharded: {} is 1", together());
       if (plan_.zero >= 2) report("reduce_gradients", "{}", alone);
       if (!plan_.scatter_gradients) report("scatter_gradients", "{}", alone);
       if (!plan_.reshard_after_forward) report("reshard_after_forward", "{}", alone);
       if (!plan_.prefetch) report("prefetch", "{}", alone);
     } else if (plan_.zero == 3 && !plan_.prefetch && !plan_.overlaps(Overlap::dp_parameters))
       report("prefetch", "weights are gathered ahead only where overlap names dp_parameters");
+  }
+
+  /// The ranks that sum gradients.
+  [[nodiscard]] std::string_view together() const {
+    return plan_.outer_degree() > 1 ? "dp * cp / outer_replicas" : "dp * cp";
   }
 
   [[nodiscard]] std::string batch() const {
@@ -144,12 +151,14 @@ class Values {
       if (plan_.overlaps(what) && has_none) out.emplace_back(what, why);
     };
     const bool averages = plan_.exchange == GradientExchange::parameter_averaging;
-    const bool apart = plan_.has_outer_loop() && replicas_ == plan_.outer_degree();
+    const bool apart = plan_.outer_degree() > 1;
     idle(Overlap::cp, plan_.cp == 1, "cp is 1");
-    idle(Overlap::dp_gradients, replicas_ == 1, "no gradients are summed, dp * cp is 1");
-    idle(Overlap::dp_gradients, replicas_ > 1 && (averages || apart),
+    idle(Overlap::dp_gradients, replicas_ == 1 && !apart, "no gradients are summed, dp * cp is 1");
+    idle(Overlap::dp_gradients, replicas_ > 1 ? averages : apart,
          "replicas that train apart sum no gradients");
-    idle(Overlap::dp_parameters, replicas_ == 1, "no weights are gathered, dp * cp is 1");
+    idle(Overlap::dp_parameters, replicas_ == 1,
+         apart ? "no weights are gathered, dp * cp / outer_replicas is 1"
+               : "no weights are gathered, dp * cp is 1");
     idle(Overlap::dp_parameters, replicas_ > 1 && plan_.zero == 0,
          "no weights are gathered, zero is 0");
     const bool experts = transformer_ != nullptr && transformer_->experts;
@@ -160,7 +169,7 @@ class Values {
          "sums of buckets hide already: update is by_bucket");
     idle(Overlap::outer, !plan_.has_outer_loop(), "there are no outer steps without diloco");
     idle(Overlap::outer, plan_.has_outer_loop() && plan_.outer_degree() == 1,
-         "no replicas train apart, dp is 1");
+         "there is one replica: no others train apart");
     idle(Overlap::pp, plan_.pp == 1, "pp is 1");
     idle(Overlap::tp, plan_.tp == 1, "tp is 1");
     idle(Overlap::tp_backward, plan_.tp == 1, "tp is 1");
@@ -173,13 +182,13 @@ class Values {
   /// Sums over the replicas of shards.
   [[nodiscard]] bool has_hybrid_shards() const {
     const bool sums_shards = plan_.zero > 1 || (plan_.zero == 1 && plan_.scatter_gradients);
-    return sums_shards && plan_.shard_ranks > 0 &&
-           plan_.shard_ranks < replicas_ / plan_.outer_degree();
+    return sums_shards && plan_.shard_ranks > 0 && plan_.shard_ranks < replicas_;
   }
 
   /// When weights are updated.
   void check_times() {
-    const bool alone = replicas_ * plan_.tp * plan_.pp == 1 && !plan_.state.offload;
+    const bool alone =
+        replicas_ * plan_.outer_degree() * plan_.tp * plan_.pp == 1 && !plan_.state.offload;
     if (plan_.updates_by_bucket() && alone)
       report("update", "nothing is summed or copied before the update: one rank");
   }
@@ -189,18 +198,18 @@ class Values {
     const bool averages = plan_.averages();
     const std::string_view name = name_of(exchange_names(), plan_.exchange);
     if (averages && (plan_.dp == 1 || plan_.outer_replicas == 1)) {
-      report("exchange", "{} needs replicas: {} is 1", name,
-             plan_.dp == 1 ? "dp" : "outer_replicas");
-      if (plan_.average_every > 1)
-        report("average_every", "nothing is averaged: {} is 1",
-               plan_.dp == 1 ? "dp" : "outer_replicas");
-      if (plan_.fragments > 1)
-        report("fragments", "nothing is averaged: {} is 1",
-               plan_.dp == 1 ? "dp" : "outer_replicas");
+      const std::string_view one = plan_.dp == 1 ? "dp" : "outer_replicas";
+      report("exchange", "{} needs replicas: {} is 1", name, one);
+      const auto idle = [&](std::string_view key, bool given) {
+        if (given) report(key, "nothing is averaged: {} is 1", one);
+      };
+      idle("average_every", plan_.average_every > 1);
+      idle("outer_gradients", plan_.outer_gradients != usual.outer_gradients);
+      idle("fragments", plan_.fragments > 1);
     }
     if (plan_.bucket != plan_.bucket_form.usual) {
       if (replicas_ == 1) {
-        report("bucket", "no gradients are summed: dp * cp is 1");
+        report("bucket", "no gradients are summed: {} is 1", together());
       } else if (plan_.exchange != GradientExchange::all_reduce && !plan_.has_outer_loop()) {
         report("bucket", "{} goes weight by weight, without buckets", name);
       } else if (plan_.zero >= 2) {
@@ -209,7 +218,7 @@ class Values {
     }
     if (plan_.state.optimizer == Optimizer::sgd && plan_.state.moments != usual.state.moments)
       refuse("state.moments", "moments = {}, but sgd keeps none",
-             name_of(precision_names(), plan_.state.moments));
+             name_of(stored_names(), plan_.state.moments));
   }
 
   void check_experts() {

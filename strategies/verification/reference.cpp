@@ -29,21 +29,23 @@ class OneDevice final : public Reference<Real> {
   BasicProgramExecution<Real> execution_;
 };
 
-/// The samples of one replica: of every microbatch its share.
-[[nodiscard]] SampleOf share_of(int replica, int replicas) {
-  return [replica, replicas](int microbatch, std::int64_t index, std::int64_t batch) {
-    return (std::int64_t{microbatch} * replicas + replica) * batch + index;
+/// The samples of one replica: of every microbatch its share, which is `parts` of the reference's.
+[[nodiscard]] SampleOf share_of(int replica, int replicas, int parts) {
+  return [=](int microbatch, std::int64_t index, std::int64_t batch) {
+    const std::int64_t share = std::int64_t{microbatch} / parts * replicas + replica;
+    return (share * parts + microbatch % parts) * batch + index;
   };
 }
 
 template <class Real>
 class Replicas final : public Reference<Real> {
  public:
-  Replicas(Program program, const ParallelConfig& of, ExecutionOptions options)
+  /// `parts`: microbatches of a reference for each of the layout's.
+  Replicas(Program program, const ParallelConfig& of, int parts, ExecutionOptions options)
       : program_{std::move(program)}, of_{of}, optimizer_{options.optimizer} {
     const int replicas = of.has_outer_loop() ? of.outer_degree() : of.dp;
     for (int replica = 0; replica < replicas; ++replica) {
-      options.sample_of = share_of(replica, replicas);
+      options.sample_of = share_of(replica, replicas, parts);
       replicas_.push_back(std::make_unique<BasicProgramExecution<Real>>(program_, options));
     }
     if (!of.has_outer_loop()) return;
@@ -181,10 +183,12 @@ std::unique_ptr<Reference<Real>> averaged_replicas(const ModelConfig& model,
                                                    const ExecutionOptions& options) {
   ParallelConfig alone = single_device(model, parallel, ReferenceBatch::whole);
   const int replicas = parallel.has_outer_loop() ? parallel.outer_degree() : parallel.dp;
-  alone.micro_batch = parallel.micro_batch * parallel.dp / replicas;  // dealt out by microbatch
+  const int ranks = parallel.dp / replicas;
+  const int parts = has_batch_norm(model) ? ranks : 1;
+  alone.micro_batch = parallel.micro_batch * ranks / parts;  // dealt out by microbatch
   alone.global_batch = parallel.global_batch / replicas;
   return std::make_unique<Replicas<Real>>(build_program(model, alone, kGpusPerNode), parallel,
-                                          options);
+                                          parts, options);
 }
 
 template std::unique_ptr<Reference<float>> one_device(const ModelConfig&, const ParallelConfig&,

@@ -236,6 +236,10 @@ TEST_CASE("every part of the model states can be chosen") {
     with.state.moments = Dtype::bf16;
     CHECK(states(model, with) == (2 + 2 + 4 + 2 + 2) * kP);
   }
+  SUBCASE("moments in 8 bits, with a scale of a byte per 32") {
+    with.state.moments = Dtype::fp8_block;
+    CHECK(states(model, with) == (2 + 2 + 4) * kP + 2 * kP * 33 / 32);
+  }
   SUBCASE("offloaded: the host has the 12 bytes") {
     with.state.offload = true;
     CHECK(states(model, with) == (2 + 2) * kP);

@@ -342,8 +342,11 @@ TEST_CASE("DiLoCo: replicas that train apart, fragments, and what it is not with
   with.outer_replicas = 0;
   with.fragments = 4;
   Check{gpt(), with}.says("fragments", {"fragments = 4 requires exchange diloco"});
-  with.average_every = 4;
   with.fragments = 1;
+  with.outer_gradients = Dtype::nvfp4;
+  Check{gpt(), with}.says("outer_gradients", {"outer_gradients = nvfp4 requires exchange diloco"});
+  with.outer_gradients = Dtype::fp32;
+  with.average_every = 4;
   Check{gpt(), with}.says("average_every", {"requires exchange parameter_averaging or diloco"});
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include "sim/config/json_values.hpp"
 #include "strategies/layout/scenario_names.hpp"
@@ -140,7 +141,8 @@ struct Reset {
 /// is refused for, still divide the mesh.
 [[nodiscard]] bool says_default(const ParallelConfig& of, const ParallelConfig& usual,
                                 const std::string& key) {
-  if (key == "shard_ranks") return of.shard_ranks == of.dp * of.cp || of.zero == 0;
+  if (key == "shard_ranks")
+    return of.shard_ranks == of.dp * of.cp / of.outer_degree() || of.zero == 0;
   const bool context = key == "cp_kind" || key == "ulysses";
   return context && of.cp > 1 && ulysses_degree(of, kPerNode) == ulysses_degree(usual, kPerNode);
 }
@@ -163,6 +165,11 @@ struct Reset {
     const bool alone = parallel.tp * parallel.pp * parallel.cp * parallel.ep == 1;
     if (alone && parallel.zero == 0 && !parallel.state.offload)
       parallel.exchange = GradientExchange::parameter_averaging;
+    if (i % 5 == 1 && !parallel.state.offload) {
+      parallel.exchange = GradientExchange::diloco;
+      parallel.outer_replicas = i % 2 == 0 ? 0 : std::gcd(parallel.dp, 2);
+      if (i % 3 == 0) parallel.overlap.insert(Overlap::outer);
+    }
   }
   std::erase_if(out, [](const RandomLayout& layout) { return !possible(layout); });
   return out;

@@ -66,6 +66,35 @@ TEST_CASE("DiLoCo: every replica alone, three of them, and with Adam") {
   CHECK(verified(adam).problem() == "");
 }
 
+TEST_CASE("DiLoCo: gradients that are all-reduced and then cut, batch norm rank by rank") {
+  ParallelConfig cut = diloco(4, 2, 2);
+  cut.zero = 1;
+  cut.scatter_gradients = false;
+  CHECK(verified(cut).problem() == "");
+  const ResNetConfig shape{.stages = {1, 1}, .width = 2, .image = 10, .classes = 5};
+  ModelConfig model;
+  model.name = "resnet";
+  model.shape = shape;
+  ParallelConfig images = diloco(4, 2, 2);
+  images.micro_batch = 2;
+  images.global_batch = 16;
+  VerificationOptions options;
+  options.steps = 3;
+  CHECK(verify_strategy(model, images, 8, options).problem() == "");
+}
+
+TEST_CASE("DiLoCo: outer gradients as they are sent") {
+  for (const Dtype dtype : {Dtype::bf16, Dtype::nvfp4}) {
+    for (const bool travels : {false, true}) {
+      ParallelConfig parallel = diloco(4, 2, 2);
+      parallel.outer_gradients = dtype;
+      parallel.zero = 1;
+      if (travels) parallel.overlap = {Overlap::outer};
+      CHECK(verified(parallel).problem() == "");
+    }
+  }
+}
+
 TEST_CASE("DiLoCo over shards, hybrid ones too, updated and gathered in every way") {
   for (const int zero : {1, 2, 3}) {
     for (const int shards : {0, 2}) {

@@ -110,6 +110,7 @@ class Comparison {
     require("exchange", from_.exchange == to_.exchange);
     require("average_every", (from_.average_every > 1) == (to_.average_every > 1) &&
                                  to_.average_every <= to_.fragments + 1);
+    require("outer_gradients", from_.outer_gradients == to_.outer_gradients);
     require("fragments", (from_.fragments > 1) == (to_.fragments > 1) && to_.fragments <= 2);
     require("steps without an average",
             (from_.average_every > from_.fragments) == (to_.average_every > to_.fragments));

@@ -83,7 +83,7 @@ void add_details(const ParallelConfig& parallel, RowWriter& row) {
   row.add("gradients", name_cell(name_of(precision_names(), state.gradients)));
   row.add("master", Cell{state.master});
   row.add("optimizer", name_cell(name_of(optimizer_names(), state.optimizer)));
-  row.add("moments", name_cell(name_of(precision_names(), state.moments)));
+  row.add("moments", name_cell(name_of(stored_names(), state.moments)));
   row.add("offload", Cell{state.offload});
 }
 

@@ -1,9 +1,11 @@
 // What the command can do and the page cannot: reading schedules of XML, which needs pugixml,
-// writing traces, machine calibrations, config.json of Hugging Face, and checks of the passes that
-// make a step. No request leads here; the functions exist for the linker and say so.
+// writing traces, machine calibrations, config.json of Hugging Face, outer steps of DiLoCo, and
+// checks of the passes that make a step. No request leads here; the functions exist for the linker
+// and say so.
 #include "sim/execute/command_graph/backend.hpp"
 #include "strategies/calibration/machine_file.hpp"
 #include "strategies/interop/msccl/msccl.hpp"
+#include "strategies/layout/passes.hpp"
 #include "strategies/models/files/model_readers.hpp"
 #include "strategies/step/facts.hpp"
 #include "tools/app/errors.hpp"
@@ -47,6 +49,16 @@ bool is_hugging_face(const ValueReader& value) {
 ModelConfig read_hugging_face(ObjectReader& in) {
   (void)in;
   throw app::RequestError("model", "the page reads no config.json; use `lockstep run`");
+}
+
+void weigh_losses(TrainingStepAssembly& step) {
+  (void)step;
+  throw app::RequestError("parallel.exchange", "the page has no diloco; use `lockstep run`");
+}
+
+void take_outer_step(TrainingStepAssembly& step) {
+  (void)step;
+  throw app::RequestError("parallel.exchange", "the page has no diloco; use `lockstep run`");
 }
 
 /// The order of the passes is checked by what ships with the command.

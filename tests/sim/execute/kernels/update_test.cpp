@@ -86,6 +86,22 @@ TEST_CASE("momentum: the moment is the sum of gradients, each mu times less a st
   }
 }
 
+/// Sutskever et al., ICML 2013, as torch.optim.SGD has it: the gradient and mu times the moment
+/// that has it already.
+TEST_CASE("the outer optimizer: Nesterov momentum, at rates of its own") {
+  Trained trained{Optimizer::outer, 1};
+  double w = 0.7;
+  for (int step = 1; step <= kSteps; ++step) {
+    trained.step(step);
+    double moment = 0;
+    for (int past = 1; past <= step; ++past)
+      moment += std::pow(kDefault.outer_momentum, step - past) * gradient_at(past);
+    w -= kDefault.outer_learning_rate * (gradient_at(step) + kDefault.outer_momentum * moment);
+    CHECK(trained.value(1) == doctest::Approx(moment).epsilon(8 * kRounding));
+    CHECK(trained.value(0) == doctest::Approx(w).epsilon(8 * kRounding));
+  }
+}
+
 /// Kingma and Ba, arXiv 1412.6980, section 2: moments are weighted means of all gradients,
 /// (1 - beta) sum of beta^(t - i) g_i, over 1 - beta^t, the sum of the weights.
 [[nodiscard]] double unbiased_mean(double beta, int step, int power) {

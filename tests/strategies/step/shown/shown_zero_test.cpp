@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "strategies/models/count/count.hpp"
 #include "strategies/step/build_program.hpp"
@@ -70,6 +71,29 @@ TEST_CASE("zero-7b5: rings between nodes take all eight NICs of a node") {
     const double expected = passes * 2 * n * 63 / 64 / 8;
     CHECK(static_cast<double>(shown.link_bytes("node1/nic0 -> node1/pcie_switch0")) <
           1.5 * expected);
+  }
+}
+
+TEST_CASE("optimizer-states: master copy and moments, in shards of 8") {
+  struct Row {
+    std::vector<std::string> set;
+    double bytes_per_parameter;
+  };
+  // A master copy of 4 bytes, and Adam's two moments or one of SGD.
+  const Row rows[] = {{{}, 4 + 2 * 4},
+                      {{"parallel.state.moments=bf16"}, 4 + 2 * 2},
+                      {{"parallel.state.moments=fp8_block"}, 4 + 2 * (1 + 1.0 / 32)},
+                      {{"parallel.state.optimizer=momentum"}, 4 + 4},
+                      {{"parallel.state.optimizer=sgd"}, 4}};
+  for (const Row& row : rows) {
+    CAPTURE(row.bytes_per_parameter);
+    const Scenario scenario = shipped_scenario("optimizer-states", row.set);
+    const Program program =
+        build_program(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node());
+    const auto states = resident_bytes(unroll(program, 0))[Category::optimizer_state];
+    const auto n = static_cast<double>(count_parameters(scenario.model).total());
+    // Shards are padded to whole elements and blocks.
+    CHECK(within(static_cast<double>(states.count()), row.bytes_per_parameter * n / 8, 1e-4));
   }
 }
 

@@ -194,6 +194,14 @@ TEST_CASE("DiLoCo: what every parameter moved, in fp32, once in so many steps") 
   const TrainingStepUnderTest step{model, with};
   CHECK(step.traffic("outer", Collective::all_reduce).bytes == 4 * parameters(model));
   CHECK(step.traffic("outer").count == 1);
+  const auto sent_in = [&](Dtype dtype) {
+    with.outer_gradients = dtype;
+    return TrainingStepUnderTest{model, with}.traffic("outer").bytes;
+  };
+  CHECK(sent_in(Dtype::bf16) == 2 * parameters(model));
+  // A scale of a byte per 32, and per 16 of 4 bits; every tensor is a multiple of 32.
+  CHECK(sent_in(Dtype::fp8_block) == parameters(model) * 33 / 32);
+  CHECK(sent_in(Dtype::nvfp4) == parameters(model) * 9 / 16);
   // Gradients as without: over the two that train together.
   CHECK(step.traffic("dp", Collective::all_reduce).bytes == 2 * parameters(model));
 }

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <string>
+#include <utility>
+
 #include "tests/tools/run_command.hpp"
 
 /// `lockstep run` with ranks folded into classes.
@@ -41,6 +44,27 @@ TEST_CASE("shipped scenarios, folded or not: the same times of all ranks, links 
     CHECK(folded["memory"] == unfolded["memory"]);
     CHECK(folded["links"] == unfolded["links"]);
     CHECK(folded["breakdown"]["computation_s"] == unfolded["breakdown"]["computation_s"]);
+  }
+}
+
+TEST_CASE("two sites, folded or not: the same times of all ranks, links and memory") {
+  const std::string small = "--no-variants --set cluster.nodes=2 --set parallel.global_batch=32 ";
+  const std::string fourth = small + "--set parallel.average_every=4 ";
+  const std::string fragments = fourth + "--set parallel.fragments=3 ";
+  const std::string hidden = "--set parallel.overlap=dp_gradients,dp_parameters,outer ";
+  for (const auto& [scenario, options] :
+       {std::pair{"hsdp-two-sites", small + "--set parallel.shard_ranks=8 "},
+        std::pair{"diloco-two-sites", fourth}, std::pair{"diloco-two-sites", fragments + hidden}}) {
+    CAPTURE(options);
+    const Json folded = json_of(run(scenario, options + "--classes"));
+    const Json unfolded = json_of(run(scenario, options + "--fold off"));
+    CHECK(folded["fold"]["folded"] == true);
+    CHECK(unfolded["fold"]["folded"] == false);
+    CHECK(folded["fingerprint"] == unfolded["fingerprint"]);
+    CHECK(folded["step_time_s"] == unfolded["step_time_s"]);
+    CHECK(folded["averaging"] == unfolded["averaging"]);
+    CHECK(folded["memory"] == unfolded["memory"]);
+    CHECK(folded["links"] == unfolded["links"]);
   }
 }
 
