@@ -132,7 +132,7 @@ void add_sweep(const Command& app) {
       "Examples:\n"
       "  lockstep sweep llama3-70b-dgx-h100 --vary cluster.nodes=8..32*2 --vary parallel.tp=4,8\n"
       "  lockstep sweep --model llama3-8b --cluster dgx-h100 --nodes 2 --global-batch 64 --fix "
-      "zero=1 --vary micro_batch=1..4*2 --format csv");
+      "zero=1 --fix tp=2 --vary micro_batch=1..4*2 --format csv");
   command->resets(given);
   command->callback([given, command] {
     try {
