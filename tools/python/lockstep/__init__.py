@@ -3,7 +3,7 @@
 >>> import lockstep
 >>> step = lockstep.run("pipeline-1f1b")
 >>> f"{step.step_time_s:.4f} s, fits: {step.fits}"
-'1.8472 s, fits: True'
+'1.8535 s, fits: True'
 """
 
 from __future__ import annotations
