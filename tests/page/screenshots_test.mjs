@@ -24,7 +24,7 @@ const views = {
   'report-step': { file: () => report('run', 'run', 'pipeline-1f1b', '--suggest', '2') },
   'report-topology': { file: () => report('large', 'run', 'zero-7b5-3', '--suggest', '0'), at: '#links' },
   'report-collective': { file: () => report('collective', 'collective', 'all_reduce', '--cluster', 'dgx-h100', '--nodes', '2', '--algorithm', 'ring,halving_doubling,nvls', '--size', '1K,64K,1M,64M') },
-  'report-plan': { file: () => report('plan', 'plan', '--model', 'llama3-8b', '--cluster', 'dgx-h100', '--nodes', '1', '--global-batch', '16', '--seq', '2048', '--vary', 'tp=2,4,8', '--fix', 'pp=1', '--fix', 'cp=1', '--fix', 'overlap=none', '--top', '2') },
+  'report-plan': { file: () => report('plan', 'plan', '--model', 'llama3-8b', '--cluster', 'dgx-h100', '--nodes', '1', '--global-batch', '16', '--seq', '2048', '--vary', 'tp=2,4,8', '--fix', 'pp=1', '--fix', 'cp=1', '--fix', 'overlap=none', '--top', '2', '--set', 'parallel.state.gradients=bf16') },
   'teach-collectives': { file: () => teach, hash: '#/collectives?algorithms=ring,halving_doubling&ranks=8&size=20&at=9000000', at: '.films' },
   'teach-pipelines': { file: () => teach, hash: '#/pipelines?stages=4&microbatches=8', at: '.pipelines' },
   'teach-memory': { file: () => teach, hash: '#/memory?topic=tensor', at: '.topic' },

@@ -51,16 +51,6 @@ ModelConfig read_hugging_face(ObjectReader& in) {
   throw app::RequestError("model", "the page reads no config.json; use `lockstep run`");
 }
 
-void weigh_losses(TrainingStepAssembly& step) {
-  (void)step;
-  throw app::RequestError("parallel.exchange", "the page has no diloco; use `lockstep run`");
-}
-
-void take_outer_step(TrainingStepAssembly& step) {
-  (void)step;
-  throw app::RequestError("parallel.exchange", "the page has no diloco; use `lockstep run`");
-}
-
 /// The order of the passes is checked by what ships with the command.
 std::span<const FactCheck> fact_checks() {
   return {};
