@@ -17,10 +17,11 @@ namespace lockstep {
 ///                  distributed along ep, the innermost part of the rest of tp and dp_cp, and
 ///                  replicated along edp, so that etp * ep * edp = tp * cp * dp (parallel folding,
 ///                  Liu et al., arXiv 2504.14960)
-///   shard       ZeRO shards along this innermost part of dp_cp without outer; replicate is the
-///   rest ulysses, ring              the two levels of cp tp_kv, ulysses_kv          the part that
-///   shards KV heads if there are fewer of them than ranks,
-///                              which hold replicas along the rest
+///   shard       ZeRO shards along this innermost part of dp_cp without outer
+///   replicate   the rest of dp_cp without outer
+///   ulysses, ring              the two levels of cp
+///   tp_kv, ulysses_kv          the part that shards KV heads if there are fewer of them than
+///                              ranks, which hold replicas along the rest
 /// `kv_heads` 0: no attention. Requires no mesh_problem(); InternalError otherwise.
 [[nodiscard]] Mesh device_mesh(const ParallelConfig& parallel, std::int64_t kv_heads,
                                int gpus_per_node);
