@@ -211,9 +211,21 @@ void Collectives::begin_lanes(std::uint32_t call, std::uint32_t member) {
 }
 
 void Collectives::begin_known(std::uint32_t call, TimePoint until) {
-  calls_[call].members_left = 0;
-  calls_[call].until = until;
+  set_known(call, until);
   state_->queue.push(make_event(EventKind::met, call, until));
+}
+
+void Collectives::set_known(std::uint32_t call, TimePoint until) {
+  CallState& state = calls_[call];
+  state.members_left = 0;
+  state.until = until;
+  state.known = true;
+}
+
+void Collectives::end_known(std::uint32_t call, TimePoint at) {
+  set_known(call, at);
+  calls_[call].known = false;
+  ends_[call].front() = at;
 }
 
 void Collectives::finish_lane(const Lane& lane) {
@@ -233,6 +245,12 @@ void Collectives::finish_member(std::uint32_t call, std::uint32_t member) {
 }
 
 void Collectives::finish_timed(std::uint32_t call) {
+  CallState& state = calls_[call];
+  if (!state_->workload->calls[call].takes) {
+    if (!state.known || state.until != state_->now()) return;  // an event of a followed record
+    if (const std::uint32_t by = caller(call, 0); by != kNone && streams_->follows(by)) return;
+    state.known = false;
+  }
   for (std::uint32_t member = 0; member < ends_[call].size(); ++member) finish_member(call, member);
 }
 

@@ -46,6 +46,7 @@ struct CallState {
   std::uint64_t order = 0;    // of its first lane among all lanes of the workload
   std::vector<Phase> phases;  // while in flight
   TimePoint until;            // of a known duration: its end
+  bool known = false;         // in flight, with a known end
 };
 
 /// Calls of collectives: every lane of every member does step after step of its schedule. Lanes
@@ -84,6 +85,9 @@ class Collectives {
   void offer(std::uint32_t call) { ++calls_[call].awaited; }
   /// All members of the call are in flight together, until then.
   void begin_known(std::uint32_t call, TimePoint until);
+  /// A call of one member is in flight until then, or has ended then, without an event.
+  void set_known(std::uint32_t call, TimePoint until);
+  void end_known(std::uint32_t call, TimePoint at);
   [[nodiscard]] std::uint32_t caller(std::uint32_t call, std::uint32_t member) const {
     return members_[calls_[call].first_party - first_party_ + member].stream;
   }

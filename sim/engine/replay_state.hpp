@@ -31,6 +31,7 @@ enum class EventKind : std::uint8_t {
   met,                   // [call] of known duration: it ends
   issued,                // [stream] its next operation has been launched
   external,              // [entry] from the part that others replay
+  resumes,               // [cell] of RecordedWork: the record that it follows is at its end
 };
 
 /// Clock, input and the tracks that can continue. Copyable.

@@ -21,7 +21,8 @@ constexpr std::uint32_t kMostLooked = 64;
 }  // namespace
 
 ReusedCalls::ReusedCalls(const ReplayState& state, ReplaySeparately replay)
-    : replay_{replay},
+    : workload_{state.workload},
+      replay_{replay},
       kinds_{find_call_classes(*state.network, *state.workload)},
       uses_(kinds_.kinds.size()) {
   const Workload& workload = *state.workload;
@@ -101,6 +102,15 @@ void ReusedCalls::add_worker(const Workload& workload, std::uint32_t stream) {
     if (kinds_.kinds[kind].shape.works) worker.operations.push_back(i);
   }
   if (!worker.operations.empty()) workers_at_[of.endpoint].push_back(std::move(worker));
+}
+
+const fold::Key* ReusedCalls::shape_of_private(std::uint32_t call) const {
+  const CallClass& kind = kinds_.kinds[kinds_.of_call[call]];
+  const std::vector<EndpointId>& members = workload_->calls[call].members;
+  const bool alone = members.size() == 1 && kinds_.groups[kind.group].is_known &&
+                     rivals_of_[kind.group].empty() &&
+                     !(kind.shape.works && workers_at_.contains(members.front()));
+  return alone ? &kind.shape.key : nullptr;
 }
 
 bool ReusedCalls::offer(std::uint32_t call, std::uint32_t member) {
@@ -203,6 +213,7 @@ bool ReusedCalls::calls_before(Caller& caller, TimePoint until) const {
 /// A lower bound of when the next such call begins, exact enough to tell whether it can be before
 /// `until`.
 TimePoint ReusedCalls::earliest_call(Caller& caller, TimePoint until) const {
+  streams_->catch_up(caller.stream);
   const std::uint32_t index = (*streams_)[caller.stream].index;
   while (caller.next < caller.operations.size() && caller.operations[caller.next] < index)
     ++caller.next;
@@ -222,6 +233,7 @@ TimePoint ReusedCalls::earliest_call(Caller& caller, TimePoint until) const {
 
 /// Of an operation: what its stream has to compute before, without what it has begun.
 TimePoint ReusedCalls::earliest_end(ActivityRef ref) const {
+  streams_->catch_up(ref.stream);
   const std::uint32_t from = streams_->not_begun(ref.stream);
   if (ref.index < from) return state_->now();
   const std::vector<Duration>& before = *computed_before_[ref.stream];

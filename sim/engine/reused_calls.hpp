@@ -51,6 +51,11 @@ class ReusedCalls {
   /// A message of a stream has been sent or has arrived.
   void count_message(const MessageWay& way, bool begins);
 
+  /// Shape of a call of one member that nothing else can ever meet; null: it is none.
+  [[nodiscard]] const fold::Key* shape_of_private(std::uint32_t call) const;
+  /// The call has happened once more, as known.
+  void count_use(std::uint32_t call) { ++uses_[kinds_.of_call[call]]; }
+
   /// Adds what known calls have put on links: bytes times weight.
   void add_to(std::vector<UInt128>& carried, std::uint64_t& transfers) const;
 
@@ -94,6 +99,7 @@ class ReusedCalls {
   Collectives* collectives_ = nullptr;
   Streams* streams_ = nullptr;
 
+  const Workload* workload_;
   ReplaySeparately replay_;
   CallClasses kinds_;
   std::map<fold::Key, Outcome> outcomes_;

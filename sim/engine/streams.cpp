@@ -6,6 +6,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/engine/collectives.hpp"
+#include "sim/engine/recorded_work.hpp"
 #include "sim/engine/reused_calls.hpp"
 #include "sim/engine/transfers.hpp"
 
@@ -38,6 +39,7 @@ void Streams::join(const Siblings& siblings) {
   transfers_ = &siblings.transfers;
   collectives_ = &siblings.collectives;
   reused_ = siblings.reused;
+  recorded_ = siblings.recorded;
 }
 
 void Streams::announce_calls() {
@@ -116,15 +118,25 @@ std::uint32_t Streams::list_of(ActivityRef ref, const Stream& waiting) const {
 void Streams::run(std::uint32_t stream) {
   StreamState& state = streams_[stream];
   const std::vector<Activity>& operations = workload_->streams[stream].all();
+  if (recorded_ != nullptr && recorded_->follows(stream)) return;
   if (state.busy || state.index == operations.size()) return;
   if (waiting_for_[first_operation_[stream] + state.index] > 0) return;
   if (const TimePoint issued = issued_at(stream, state.index); issued > state_->now()) {
     late_launch_ = std::max(late_launch_, issued);
+    if (recorded_ != nullptr) recorded_->end_record(stream);
     state_->queue.push(make_event(EventKind::issued, stream, issued));
     return;
   }
+  if (recorded_ != nullptr) {
+    recorded_->launches(stream, operations[state.index]);
+    recorded_->touch(stream);
+  }
   state.busy = true;
   begin_operation(stream);
+}
+
+void Streams::touch(std::uint32_t stream) {
+  if (recorded_ != nullptr) recorded_->touch(stream);
 }
 
 TimePoint Streams::issued_at(std::uint32_t stream, std::uint32_t index) const {
@@ -191,6 +203,7 @@ void Streams::begin_computing(std::uint32_t stream, const Activity& operation) {
   state.began = state_->now();
   state.slows = operation.processor == Activity::kOwnProcessor && !computing_at_.empty();
   if (state.slows) {
+    if (recorded_ != nullptr) recorded_->computes(stream);
     std::vector<std::uint32_t>& others = computing_at_[at];
     others.insert(std::lower_bound(others.begin(), others.end(), stream), stream);
   }
@@ -215,6 +228,10 @@ Duration Streams::time_of(std::uint32_t stream, std::uint32_t index) const {
 TimePoint Streams::start_of(std::uint32_t stream, std::uint32_t index) {
   const TimePoint before = ends_[stream][index - 1];
   const TimePoint issued = issued_at(stream, index);
+  if (recorded_ != nullptr) {
+    recorded_->launches(stream, workload_->streams[stream].all()[index]);
+    if (issued > before) recorded_->end_record(stream);
+  }
   if (issued <= before) return before;
   late_launch_ = std::max(late_launch_, issued);
   return issued;
@@ -229,8 +246,12 @@ void Streams::time_run(std::uint32_t stream, std::uint32_t index, TimePoint end)
   const std::uint32_t* waits = &waiting_for_[first_operation_[stream]];
   std::vector<TimePoint>& ends = ends_[stream];
   ends[index] = end;
+  touch(stream);
   const std::uint32_t last = static_cast<std::uint32_t>(operations.size()) - 1;
-  while (runs_ahead_ && index < last && list[index] == list[index + 1] &&
+  const auto is_cut = [&](std::uint32_t i) {
+    return recorded_ != nullptr && recorded_->is_cut(stream, i);
+  };
+  while (runs_ahead_ && index < last && !is_cut(index) && list[index] == list[index + 1] &&
          operations[index + 1].kind == Activity::Kind::compute && waits[index + 1] == 0) {
     ++index;
     end = start_of(stream, index) + time_of(stream, index);
@@ -250,6 +271,7 @@ void Streams::look_at_end(std::uint32_t stream) {
 void Streams::communicates(std::uint32_t stream, int more) {
   if (communicating_.empty()) return;
   const EndpointId at = endpoint_of(stream);
+  if (recorded_ != nullptr) recorded_->communicates(stream, more);
   const bool before = communicating_[at] > 0;
   communicating_[at] += more;
   if (before != (communicating_[at] > 0)) changed_.push_back(at);
@@ -293,6 +315,10 @@ TimePoint Streams::on_processor(EndpointId at, const Activity& operation) {
 void Streams::finish_operation(std::uint32_t stream) {
   StreamState& state = streams_[stream];
   if (state.computing) state.index = state.ahead - 1;
+  if (recorded_ != nullptr && recorded_->is_own(stream)) {
+    if (recorded_->is_cut(stream, state.index)) recorded_->end_record(stream);
+    recorded_->touch(stream);
+  }
   ends_[stream][state.index] = state_->now();
   state_->end = state_->now();
   const std::uint32_t list = state.first_list + state.index;
@@ -303,15 +329,17 @@ void Streams::finish_operation(std::uint32_t stream) {
   state_->ready.push_back(kStream | stream);
   for (std::uint32_t i = first_dependent_[list]; i < first_dependent_[list + 1]; ++i) {
     const std::uint32_t waiting = state.first_stream + dependents_[i].stream;
-    if (--waiting_for_[first_operation_[waiting] + dependents_[i].index] == 0)
-      state_->ready.push_back(kStream | waiting);
+    if (--waiting_for_[first_operation_[waiting] + dependents_[i].index] > 0) continue;
+    if (recorded_ != nullptr && !recorded_->is_own(stream))
+      recorded_->released(waiting, dependents_[i].index);
+    state_->ready.push_back(kStream | waiting);
   }
 }
 
 void Streams::end_run(std::uint32_t stream) {
   // Where communication has slowed it down or sped it up, another event says when it ends.
   const StreamState& state = streams_[stream];
-  if (!state.computing) return;
+  if (!state.computing || follows(stream)) return;
   if (state.until == state_->now()) {
     finish_operation(stream);
   } else if (state.looks == state_->now()) {
@@ -325,6 +353,61 @@ std::uint32_t Streams::not_begun(std::uint32_t stream) const {
   const auto ends = ends_[stream].begin();
   const auto active = std::upper_bound(ends + state.index, ends + state.ahead - 1, state_->now());
   return static_cast<std::uint32_t>(active - ends) + 1;
+}
+
+bool Streams::follows(std::uint32_t stream) const {
+  return recorded_ != nullptr && recorded_->follows(stream);
+}
+
+void Streams::catch_up(std::uint32_t stream) const {
+  if (recorded_ != nullptr) recorded_->catch_up(stream);
+}
+
+void Streams::end_as(std::uint32_t stream, std::uint32_t like, std::uint32_t index,
+                     Duration later) {
+  StreamState& state = streams_[stream];
+  std::vector<TimePoint>& ends = ends_[stream];
+  const std::vector<TimePoint>& others = ends_[like];
+  for (std::uint32_t i = state.index; i < index; ++i) ends[i] = others[i] + later;
+  if (state.index < index) state_->end = std::max(state_->end, ends[index - 1]);
+  const std::uint32_t first = first_dependent_[state.first_list + state.index];
+  const std::uint32_t last = first_dependent_[state.first_list + index];
+  for (std::uint32_t i = first; i < last; ++i)
+    --waiting_for_[first_operation_[state.first_stream + dependents_[i].stream] +
+                   dependents_[i].index];
+}
+
+void Streams::set_state(std::uint32_t stream, const StreamState& like,
+                        std::span<const TimePoint> ends, Duration later) {
+  StreamState& state = streams_[stream];
+  if (!computing_at_.empty()) {
+    std::vector<std::uint32_t>& computing = computing_at_[endpoint_of(stream)];
+    std::erase(computing, stream);
+    if (like.computing && like.slows)
+      computing.insert(std::lower_bound(computing.begin(), computing.end(), stream), stream);
+  }
+  state.index = like.index;
+  state.busy = like.busy;
+  state.computing = like.computing;
+  state.slows = like.slows;
+  state.ahead = like.ahead;
+  state.began = like.began + later;
+  state.until = like.until + later;
+  state.looks = state.until;
+  for (std::size_t i = 0; i < ends.size(); ++i) ends_[stream][like.index + i] = ends[i] + later;
+}
+
+bool Streams::computes_at(EndpointId at, const std::vector<std::uint32_t>& but) const {
+  if (computing_at_.empty()) return false;
+  return std::any_of(computing_at_[at].begin(), computing_at_[at].end(), [&](std::uint32_t stream) {
+    return std::find(but.begin(), but.end(), stream) == but.end();
+  });
+}
+
+void Streams::set_communicating(EndpointId at, std::int32_t calls) {
+  if (communicating_.empty()) return;
+  communicating_[at] = calls;
+  slowed_[at] = calls > 0;
 }
 
 void Streams::launch_earlier(const std::vector<RepeatingPart>& parts, Duration period,

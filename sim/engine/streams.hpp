@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -10,6 +11,7 @@
 namespace lockstep::engine {
 
 class Collectives;
+class RecordedWork;
 class ReusedCalls;
 class Transfers;
 
@@ -37,7 +39,8 @@ class Streams {
     ReplayState& state;
     Transfers& transfers;
     Collectives& collectives;
-    ReusedCalls* reused;  // null: none are
+    ReusedCalls* reused;     // null: none are
+    RecordedWork* recorded;  // null: none is
   };
   /// Required before use, and after a copy.
   void join(const Siblings& siblings);
@@ -58,6 +61,26 @@ class Streams {
   /// on: by what the host gains on the device in that many periods.
   void launch_earlier(const std::vector<RepeatingPart>& parts, Duration period,
                       std::int64_t periods);
+
+  // For RecordedWork.
+  /// Whether the stream's next operation waits for others.
+  [[nodiscard]] bool waits(std::uint32_t stream) const {
+    return waiting_for_[first_operation_[stream] + streams_[stream].index] > 0;
+  }
+  /// Whether the stream follows a record, so that its state is of an earlier time.
+  [[nodiscard]] bool follows(std::uint32_t stream) const;
+  /// Puts it in its state of this instant.
+  void catch_up(std::uint32_t stream) const;
+  /// The operations up to before `index` have ended, each as that of stream `like`, `later`. None
+  /// of them concerns streams with events of their own.
+  void end_as(std::uint32_t stream, std::uint32_t like, std::uint32_t index, Duration later);
+  /// The place of `like`, and the operations in flight with their ends, `later`.
+  void set_state(std::uint32_t stream, const StreamState& like, std::span<const TimePoint> ends,
+                 Duration later);
+  /// Whether a stream but these computes at the endpoint, and communication slows it down.
+  [[nodiscard]] bool computes_at(EndpointId at, const std::vector<std::uint32_t>& but) const;
+  /// Collectives in flight at an endpoint since the last instant.
+  void set_communicating(EndpointId at, std::int32_t calls);
 
   [[nodiscard]] std::size_t size() const { return streams_.size(); }
   [[nodiscard]] const StreamState& operator[](std::size_t stream) const { return streams_[stream]; }
@@ -85,6 +108,7 @@ class Streams {
   [[nodiscard]] TimePoint issued_at(std::uint32_t stream, std::uint32_t index) const;
   void begin_operation(std::uint32_t stream);
   void change_speed(std::uint32_t stream, bool slower);
+  void touch(std::uint32_t stream);
   void begin_computing(std::uint32_t stream, const Activity& operation);
   [[nodiscard]] Duration time_of(std::uint32_t stream, std::uint32_t index) const;
   [[nodiscard]] TimePoint start_of(std::uint32_t stream, std::uint32_t index);
@@ -97,6 +121,7 @@ class Streams {
   Transfers* transfers_ = nullptr;
   Collectives* collectives_ = nullptr;
   ReusedCalls* reused_ = nullptr;
+  RecordedWork* recorded_ = nullptr;
 
   std::vector<StreamState> streams_;
   bool runs_ahead_;                             // the order of events in an instant decides nothing

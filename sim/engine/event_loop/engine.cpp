@@ -58,6 +58,18 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
   transfers_.settle();
 }
 
+void Engine::record_work() {
+  LOCKSTEP_CHECK(reused_.has_value());
+  recorded_.emplace(state_, *reused_);
+  if (!recorded_->useful()) {
+    recorded_.reset();
+    return;
+  }
+  join();
+  recorded_->touch_all();
+  recorded_->finish_instant();
+}
+
 Engine::Engine(const Engine& other)
     : state_{other.state_},
       tracks_{collectives_, streams_},
@@ -66,6 +78,7 @@ Engine::Engine(const Engine& other)
       collectives_{other.collectives_},
       streams_{other.streams_},
       reused_{other.reused_} {
+  LOCKSTEP_CHECK(!other.recorded_);
   join();
 }
 
@@ -79,7 +92,9 @@ void Engine::join() {
   work_.join(state_, tracks_);
   transfers_.join({state_, tracks_, collectives_, work_, reused});
   collectives_.join({state_, transfers_, work_, streams_, reused});
-  streams_.join({state_, transfers_, collectives_, reused});
+  engine::RecordedWork* recorded = recorded_ ? &*recorded_ : nullptr;
+  streams_.join({state_, transfers_, collectives_, reused, recorded});
+  if (recorded) recorded->join({state_, collectives_, streams_, *reused});
   if (reused) reused->join({state_, collectives_, streams_});
 }
 
@@ -95,6 +110,7 @@ bool Engine::advance() {
     if (!state_.queue.has_now()) begin_offered();
     if (!state_.queue.has_now()) streams_.change_speeds();
   } while (state_.queue.has_now());
+  if (recorded_) recorded_->finish_instant();
   transfers_.settle();
   return true;
 }
@@ -125,6 +141,9 @@ void Engine::handle(const Event& event) {
         break;
       case EventKind::external:
         transfers_.take_from_frontier(event.id);
+        break;
+      case EventKind::resumes:
+        recorded_->resume(event.id);
         break;
     }
   }

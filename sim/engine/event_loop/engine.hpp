@@ -8,6 +8,7 @@
 #include "sim/engine/local_work.hpp"
 #include "sim/engine/matching/frontier.hpp"
 #include "sim/engine/periodic_replay.hpp"
+#include "sim/engine/recorded_work.hpp"
 #include "sim/engine/replay.hpp"
 #include "sim/engine/replay_state.hpp"
 #include "sim/engine/reused_calls.hpp"
@@ -25,6 +26,13 @@ class Engine {
   /// The network and the workload must outlive the engine and all its copies. `reuses`: isolated
   /// calls of equal shape are replayed once (can_reuse()).
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses = false);
+  /// From now on endpoints with the same work follow the first of them (engine::RecordedWork).
+  /// Requires an engine that reuses calls, at its start; it cannot be copied any more.
+  void record_work();
+  /// Operations that have been left out as followers of a record.
+  [[nodiscard]] std::uint64_t operations_followed() const {
+    return recorded_ ? recorded_->operations_followed() : 0;
+  }
   /// Replays one call without slots, except for the channels that `external` carries, which must
   /// outlive the engine.
   Engine(const Network& network, const Workload& workload, NetworkModel model,
@@ -91,6 +99,7 @@ class Engine {
   engine::Collectives collectives_;
   engine::Streams streams_;
   std::optional<engine::ReusedCalls> reused_;
+  std::optional<engine::RecordedWork> recorded_;
 };
 
 }  // namespace lockstep

@@ -19,7 +19,9 @@ bool can_reuse(const Network& network, const Workload& workload, NetworkModel mo
 
 ReplayResult replay_reusing(const Network& network, const Workload& workload, NetworkModel model,
                             const OnReplay& report) {
-  Engine engine(network, workload, model, can_reuse(network, workload, model));
+  const bool reuses = can_reuse(network, workload, model);
+  Engine engine(network, workload, model, reuses);
+  if (reuses) engine.record_work();
   engine.advance_to_end(report);
   return engine.take_result();
 }

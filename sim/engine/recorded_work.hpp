@@ -1,0 +1,151 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/engine/replay_state.hpp"
+#include "sim/engine/streams.hpp"
+#include "sim/reuse/key.hpp"
+
+namespace lockstep::engine {
+
+class Collectives;
+class ReusedCalls;
+
+/// Work that endpoints have in common, replayed once. An endpoint's own streams compute, and call
+/// collectives of one member (a class of ranks) that no other traffic meets; nothing else concerns
+/// them but its other streams. Between two operations that these wait for, or that wait for these
+/// (cuts), the own streams depend on their state alone: places, what is in flight and its end, and
+/// whether another collective slows computation down. The first endpoint in a state is replayed
+/// and recorded, instant by instant. Others of its pattern that come to the same state later, or in
+/// the same instant, follow the record: their events are left out, and they are put in the state
+/// before the next cut at once. If something else concerns one of them before, it is put in the
+/// state of then. Times are equal to the last bit.
+class RecordedWork {
+ public:
+  /// Requires can_reuse(), and that no engine is copied.
+  RecordedWork(const ReplayState& state, const ReusedCalls& reused);
+  struct Siblings {
+    ReplayState& state;
+    Collectives& collectives;
+    Streams& streams;
+    ReusedCalls& reused;
+  };
+  void join(const Siblings& siblings);
+  /// Whether there is work in common.
+  [[nodiscard]] bool useful() const { return !cells_.empty(); }
+  [[nodiscard]] std::uint64_t operations_followed() const { return followed_; }
+
+  [[nodiscard]] bool is_own(std::uint32_t stream) const { return place_[stream].cell != kNone; }
+  /// Whether the stream follows a record: its state is that of the record's beginning, and its
+  /// events are void.
+  [[nodiscard]] bool follows(std::uint32_t stream) const {
+    const std::uint32_t cell = place_[stream].cell;
+    return cell != kNone && cells_[cell].mode == Mode::follows;
+  }
+  /// Whether the end of an operation concerns others than own streams.
+  [[nodiscard]] bool is_cut(std::uint32_t stream, std::uint32_t index) const {
+    return place_[stream].cuts != nullptr && place_[stream].cuts[index] != 0;
+  }
+
+  /// Before the first instant.
+  void touch_all();
+  /// The state of an own stream changes.
+  void touch(std::uint32_t stream);
+  /// The host launches the operation after the end of another: a record that does not know when
+  /// that was ends.
+  void launches(std::uint32_t stream, const Activity& operation);
+  /// A record that the stream is part of ends with the last instant before this one.
+  void end_record(std::uint32_t stream);
+  /// Puts the endpoint in the state of this instant, if it follows a record.
+  void catch_up(std::uint32_t stream);
+  /// Another stream has ended the last operation that `index` of an own stream waited for.
+  void released(std::uint32_t stream, std::uint32_t index);
+  /// A stream that is not own takes part in one more collective, or one less.
+  void communicates(std::uint32_t stream, int more);
+  /// A stream that is not own begins to compute: the collectives of own ones may slow it down.
+  void computes(std::uint32_t stream);
+  /// The endpoint that follows a record comes to its end.
+  void resume(std::uint32_t cell);
+  /// At the end of an instant: what has changed is recorded, and records are begun and followed.
+  void finish_instant();
+
+ private:
+  enum class Mode : std::uint8_t { plain, records, follows };
+  /// Own streams of an endpoint.
+  struct Cell {
+    EndpointId endpoint = 0;
+    std::uint32_t pattern = 0;
+    std::vector<std::uint32_t> streams{};
+    std::vector<std::uint32_t> changed{};  // indices into streams, in this instant
+    bool touched = false;
+    Mode mode = Mode::plain;
+    std::uint32_t record = kNone;
+    TimePoint since{};           // begin of the record, for this endpoint
+    std::int32_t elsewhere = 0;  // collectives in flight of other streams
+  };
+  /// Per stream.
+  struct Place {
+    std::uint32_t cell = kNone;
+    std::uint32_t own = 0;               // index into Cell::streams
+    const std::uint8_t* cuts = nullptr;  // per operation
+  };
+  /// The state of one stream at the end of an instant. `until` of a call: its end.
+  struct Change {
+    std::uint32_t own = 0;
+    std::uint32_t first_end = 0;  // of the operations in flight, in Record::ends
+    StreamState state{};
+  };
+  struct Instant {
+    TimePoint at;
+    std::size_t changes = 0;  // up to its end
+  };
+  struct Record {
+    std::uint32_t leader = 0;  // a cell
+    TimePoint began;
+    bool complete = false;
+    std::vector<std::uint32_t> from{};       // per own stream, its place when the record began
+    std::vector<ActivityRef> launched_by{};  // ends before it, which its key contains
+    std::vector<Instant> instants{};
+    std::vector<Change> changes{};
+    std::vector<TimePoint> ends{};
+    std::vector<std::uint32_t> followers{};  // until it is complete
+  };
+  struct Pattern {
+    std::uint32_t cells = 0;
+    std::vector<std::vector<std::uint8_t>> cuts{};  // per own stream and operation
+  };
+  class Finder;
+
+  [[nodiscard]] const Activity& current(std::uint32_t stream) const;
+  [[nodiscard]] bool calls(std::uint32_t stream) const;
+  [[nodiscard]] TimePoint end_of_call(std::uint32_t stream) const;
+  [[nodiscard]] bool may_begin(const Cell& cell) const;
+  [[nodiscard]] std::vector<ActivityRef> launched_by(const Cell& cell) const;
+  [[nodiscard]] fold::Key key_of(const Cell& cell, const std::vector<ActivityRef>& launched) const;
+  void begin(std::uint32_t cell);
+  void follow(std::uint32_t cell, std::uint32_t record);
+  void add_instant(Cell& cell);
+  [[nodiscard]] bool is_idle(const Cell& cell) const;
+  void complete(Cell& cell);
+  void put(std::uint32_t cell, std::size_t instants);
+  void put_stream(const Cell& cell, const Record& record, const Change& change, Duration later);
+  void push_end(std::uint32_t stream);
+
+  ReplayState* state_ = nullptr;
+  Collectives* collectives_ = nullptr;
+  Streams* streams_ = nullptr;
+  ReusedCalls* reused_ = nullptr;
+
+  std::vector<Place> place_;
+  std::vector<Cell> cells_;
+  std::vector<std::uint32_t> cell_at_;  // per endpoint
+  std::vector<Pattern> patterns_;
+  std::vector<Record> records_;
+  std::map<fold::Key, std::uint32_t> known_;
+  std::vector<std::uint32_t> touched_;  // cells, in this instant
+  std::uint64_t followed_ = 0;          // operations
+};
+
+}  // namespace lockstep::engine
