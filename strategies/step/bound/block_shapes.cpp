@@ -14,10 +14,17 @@ namespace lockstep {
 
 namespace {
 
-/// Experts are dealt to ranks along dp and cp in the order of the ranks, and slots with a capacity
-/// depend on how many ranks the tokens are cut among.
-[[nodiscard]] bool needs_all_replicas(const ParallelConfig& parallel) {
-  return parallel.ep > 1 || parallel.capacity_factor > 0;
+/// The least number of replicas with the same shapes. Experts are dealt to ranks along dp and cp in
+/// the order of the ranks: without cp, as many replicas do as hold them all once. Slots with a
+/// capacity depend on how many ranks the tokens are cut among.
+[[nodiscard]] int least_replicas(const ParallelConfig& parallel) {
+  const bool capacity = parallel.capacity_factor > 0;
+  if (!capacity && parallel.ep == 1) return 1;
+  if (capacity || parallel.cp > 1) return parallel.dp;
+  const int experts = parallel.expert_tp() * parallel.ep;
+  int dp = 1;
+  while (dp < parallel.dp && (parallel.dp % dp != 0 || parallel.tp * dp % experts != 0)) ++dp;
+  return dp;
 }
 
 void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
@@ -33,8 +40,8 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   key.add(state.master ? 1 : 0).add(static_cast<int>(state.optimizer));
   key.add(static_cast<int>(state.moments));
   key.add(std::int64_t{std::llround(parallel.capacity_factor * 1e6)});
-  key.add(needs_all_replicas(parallel) ? parallel.dp : 0);
-  if (needs_all_replicas(parallel))
+  key.add(least_replicas(parallel));
+  if (parallel.ep > 1 && parallel.cp > 1)
     for (const std::string& axis : parallel.order) key.add(static_cast<int>(axis.front()));
   key.add(std::int64_t{std::llround(parallel.expert_skew.value_or(0) * 1e6)});
   const ModelForm& form = parallel.form;
@@ -74,7 +81,7 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   out.reduce_gradients = GradientReduction::last_microbatch;
   out.exchange = GradientExchange::all_reduce;
   out.update = UpdateStart::after_all;
-  if (!needs_all_replicas(parallel)) out.dp = 1;
+  out.dp = least_replicas(parallel);
   if (parallel.splits_backward()) {
     out.pp = 2;
     out.schedule = PipelineOrder::zb_h1;

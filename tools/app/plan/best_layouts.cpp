@@ -109,7 +109,12 @@ void count_points(const BestLayouts& best, SearchResult& result) {
   std::uint64_t decided = certificate.memory + certificate.limits + certificate.simulated +
                           certificate.not_simulated + certificate.undecided;
   for (const std::uint64_t rule : certificate.rules) decided += rule;
-  certificate.bounded = certificate.points - std::min(decided, certificate.points);
+  // Points that a first look has decided are not visited again where the search ends before.
+  const std::uint64_t twice =
+      std::min(certificate.unvisited, decided - std::min(decided, certificate.points));
+  certificate.unvisited -= twice;
+  certificate.undecided -= std::min(certificate.undecided, twice);
+  certificate.bounded = certificate.points - std::min(decided - twice, certificate.points);
 }
 
 }  // namespace lockstep::app

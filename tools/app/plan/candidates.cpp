@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t kMostKept = 4'000'000;  // candidates that are held at once
 
+/// Ends a walk.
+struct Stopped {};
+
 /// Adds what another part of the points came to.
 void merge(const CandidateList& part, CandidateList& into) {
   for (std::size_t rule = 0; rule < kPlanRules; ++rule) into.rules[rule] += part.rules[rule];
@@ -19,6 +22,7 @@ void merge(const CandidateList& part, CandidateList& into) {
   into.limits += part.limits;
   into.bounds += part.bounds;
   into.cpu_s += part.cpu_s;
+  into.unvisited += part.unvisited;
   into.complete = into.complete && part.complete;
   if (part.left_out)
     into.left_out = std::min(into.left_out.value_or(*part.left_out), *part.left_out);
@@ -64,7 +68,7 @@ CandidateList CandidateFinder::find(const Skips& skips) {
   in_parallel(
       all.size(),
       [&](std::size_t i) {
-        found[i] = find_in(all[i], room, skips);
+        found[i] = find_in(all[i], {i * points, (i + 1) * points}, room, skips);
         report(i * points, points);
       },
       options_.threads);
@@ -90,20 +94,30 @@ SearchCell CandidateFinder::cell(const Slice& part, std::uint64_t first,
   return out;
 }
 
-CandidateFinder::SliceCandidates CandidateFinder::find_in(const Slice& part, std::size_t room,
-                                                          const Skips& skips) {
+CandidateFinder::SliceCandidates CandidateFinder::find_in(const Slice& part, PointRange points,
+                                                          std::size_t room, const Skips& skips) {
   SliceCandidates out;
+  const std::uint64_t all = range_.overlap(points.begin, points.end - points.begin);
   if (must_stop_()) {
-    out.list.complete = false;
+    out.list.complete = all == 0;
+    out.list.unvisited = all;
     return out;
   }
   const double begin = thread_cpu_seconds();
   PlanContexts::Lent context{contexts_, part.setting};
   const auto take_layout = [&](const WalkedLayout& layout) {
+    if (must_stop_()) throw Stopped{};
     take(*context, layout, skips, out);
     if (out.list.kept.size() >= 2 * room) trim(out.list, room);
   };
-  context->walk.run(part.tp, part.pp, range_, take_layout, out.list.rules);
+  try {
+    context->walk.run(part.tp, part.pp, range_, take_layout, out.list.rules);
+  } catch (const Stopped&) {
+    out.list.complete = false;
+    std::uint64_t visited = out.list.bounds;
+    for (const std::uint64_t dropped : out.list.rules) visited += dropped;
+    out.list.unvisited = all - std::min(all, visited);
+  }
   if (out.list.kept.size() > room) trim(out.list, room);
   out.list.cpu_s = thread_cpu_seconds() - begin;
   return out;

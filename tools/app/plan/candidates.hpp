@@ -37,6 +37,7 @@ struct CandidateList {
   /// Rank of the first point that was discarded because too many were kept.
   std::optional<PointRank> left_out{};
   std::vector<SearchCell> cells{};
+  std::uint64_t unvisited = 0;  // points that were not looked at before the search had to stop
   bool complete = true;
 };
 
@@ -70,7 +71,8 @@ class CandidateFinder {
   };
 
   [[nodiscard]] std::vector<Slice> parts() const;
-  [[nodiscard]] SliceCandidates find_in(const Slice& part, std::size_t room, const Skips& skips);
+  [[nodiscard]] SliceCandidates find_in(const Slice& part, PointRange points, std::size_t room,
+                                        const Skips& skips);
   void take(PlanContext& context, const WalkedLayout& layout, const Skips& skips,
             SliceCandidates& out) const;
   void report(std::uint64_t first, std::uint64_t count);

@@ -431,7 +431,8 @@ PlanResult plan_space(PlanSpace space, const PlanRequest& request, const DecideP
   if (request.merged_shards) out.extent = PlanExtent::merged_shards;
   if (request.shards > 1) out.extent = PlanExtent::shard;
   out.space_hash = out.space.hash();
-  const SearchOptions options = search_options(request);
+  SearchOptions options = search_options(request);
+  options.first_look = first_look(out.space);
   for (const PlanMetric metric : options.pareto) out.pareto.push_back(info_of(metric));
   const auto settings =
       read_settings(out.space, fitted_calibration_of(request.calibration), request.threads);

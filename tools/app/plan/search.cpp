@@ -24,6 +24,7 @@ namespace lockstep::app {
 namespace {
 
 constexpr std::size_t kBatch = 8;  // points that are worked on side by side
+constexpr double kFirstLookSeconds = 10;
 
 class Search {
  public:
@@ -42,6 +43,7 @@ class Search {
 
   [[nodiscard]] SearchResult run() {
     result_.certificate.points = range_.end - range_.begin;
+    look_first();
     find_candidates();
     decide();
     // What was not kept may still be better than what was found.
@@ -79,10 +81,35 @@ class Search {
     return *settings_[static_cast<std::size_t>(index / space_.layout_count())];
   }
 
+  /// Searches few values of most keys, for a while, so that there is something to compare with.
+  void look_first() {
+    const bool narrows = std::any_of(options_.first_look.begin(), options_.first_look.end(),
+                                     [](const auto& values) { return !values.empty(); });
+    if (!narrows || result_.certificate.points < options_.large) return;
+    WalkOptions walk = options_.walk;
+    walk.only = options_.first_look;
+    PlanContexts contexts{space_, settings_, walk};
+    const double share = options_.most_seconds.value_or(kFirstLookSeconds * 4) / 4;
+    const double until = seconds() + std::min(share, kFirstLookSeconds);
+    CandidateFinder finder{space_, settings_, options_, best_, contexts, range_, [this, until] {
+                             return must_stop() || seconds() >= until;
+                           }};
+    candidates_ = finder.find([this](const PointRank& rank) { return best_.excludes(rank); }).kept;
+    next_ = 0;
+    look_until_ = seconds() + share;
+    decide();
+    look_until_.reset();
+    candidates_.clear();
+    refined_ = {};
+    next_ = 0;
+    result_.complete = true;
+  }
+
   /// All points that are not decided yet and may be among the best.
   void find_candidates() {
-    CandidateFinder finder{
-        space_, settings_, options_, best_, contexts_, range_, [this] { return must_stop(); }};
+    CandidateFinder finder{space_, settings_, options_, best_, contexts_, range_, [this] {
+                             return must_stop() || is_bounding_over();
+                           }};
     finder.on_points([this](std::uint64_t points) { report_bounding(points); });
     CandidateList found = finder.find([this](const PointRank& rank) {
       return best_.excludes(rank) || settled_.contains(rank.index);
@@ -96,6 +123,7 @@ class Search {
     if (result_.cells.empty()) result_.cells = std::move(found.cells);
     result_.complete = result_.complete && found.complete;
     left_out_ = found.left_out;
+    certificate.unvisited = found.unvisited;
     candidates_ = std::move(found.kept);
     next_ = 0;
     enumerated_ = true;
@@ -119,7 +147,7 @@ class Search {
     while (true) {
       std::vector<Work> batch = next_batch();
       if (batch.empty()) return;
-      if (must_stop() || is_out_of_budget()) {
+      if (must_stop() || is_out_of_budget() || (look_until_ && seconds() >= *look_until_)) {
         for (const Work& work : batch) refined_.push(work.candidate);
         result_.complete = false;
         return;
@@ -298,6 +326,7 @@ class Search {
 
   /// What is left where a budget or an interruption ended the search.
   void note_undecided() {
+    result_.certificate.undecided = result_.certificate.unvisited;
     std::optional<double> least;
     const auto add = [&](const PlanCandidate& each) {
       if (excludes(each)) return;
@@ -306,7 +335,7 @@ class Search {
     };
     for (std::size_t i = next_; i < candidates_.size(); ++i) add(candidates_[i]);
     for (; !refined_.empty(); refined_.pop()) add(refined_.top());
-    result_.certificate.open_bound = least;
+    if (result_.certificate.unvisited == 0) result_.certificate.open_bound = least;
   }
 
   [[nodiscard]] double seconds() const {
@@ -316,6 +345,10 @@ class Search {
   [[nodiscard]] bool must_stop() const {
     if (options_.most_seconds && seconds() >= *options_.most_seconds) return true;
     return options_.stop && options_.stop();
+  }
+  /// The rest of a budget is for simulations.
+  [[nodiscard]] bool is_bounding_over() const {
+    return options_.most_seconds && seconds() >= *options_.most_seconds / 2;
   }
   [[nodiscard]] bool is_out_of_budget() const {
     return options_.most_simulated && simulations_ >= *options_.most_simulated;
@@ -361,7 +394,8 @@ class Search {
       progress.incumbent = value;
       double open = refined_.empty() ? *value : refined_.top().rank.value;
       if (next_ < candidates_.size()) open = std::min(open, candidates_[next_].rank.value);
-      progress.gap = *value == 0 ? 0 : std::max(0.0, (*value - open) / std::abs(*value));
+      if (enumerated_)
+        progress.gap = *value == 0 ? 0 : std::max(0.0, (*value - open) / std::abs(*value));
     }
     options_.on_progress(progress);
   }
@@ -384,6 +418,7 @@ class Search {
   std::uint64_t decided_ = 0;  // candidates that were worked on since all were bounded
   double decision_began_s_ = 0;
   bool enumerated_ = false;
+  std::optional<double> look_until_;  // during the first look
   SearchResult result_;
 };
 

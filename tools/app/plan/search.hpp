@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -58,7 +59,11 @@ struct SearchOptions {
   std::uint64_t shard = 0;  // of `shards`, counted from 0
   std::uint64_t shards = 1;
   std::optional<std::uint64_t> most_simulated{};  // budget
-  std::optional<double> most_seconds{};           // budget
+  std::optional<double> most_seconds{};           // budget; at most half of it to bound points
+  /// Per layout key, values with which a large space is searched first, so that there is a result
+  /// early; empty: all.
+  LayoutDigits first_look{};
+  std::uint64_t large = 20'000'000;  // points of a large space: fewer are bounded in a few seconds
   std::function<bool()> stop{};  // polled; true ends the search with the best so far
   std::function<void(const SearchProgress&)> on_progress{};
   /// Layouts simulated earlier, by index; not simulated again.
@@ -80,10 +85,11 @@ struct SearchCertificate {
   std::uint64_t simulated = 0;
   std::uint64_t not_simulated = 0;  // deadlock, or too large to simulate
   std::uint64_t undecided = 0;      // left undecided by a budget or an interruption
+  std::uint64_t unvisited = 0;      // of these, not even bounded
   double bounding_s = 0;            // CPU seconds
   double simulating_s = 0;          // CPU seconds
   std::uint64_t bounds = 0;         // points with computed bounds
-  /// Least objective bound of an undecided point; none if all are decided.
+  /// Least objective bound of an undecided point; none if all are decided, or some unvisited.
   std::optional<double> open_bound{};
 };
 

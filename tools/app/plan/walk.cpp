@@ -1,6 +1,7 @@
 #include "tools/app/plan/walk.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/sharding/device_mesh.hpp"
@@ -106,12 +107,39 @@ void LayoutWalk::drop(PlanRule rule, std::uint64_t first, std::uint64_t count) {
   (*dropped_)[static_cast<std::size_t>(rule)] += range_.overlap(first, count);
 }
 
+LayoutDigits first_look(const PlanSpace& space) {
+  constexpr std::array kRefining{
+      LayoutKey::etp,         LayoutKey::cp_kind,   LayoutKey::short_edges,
+      LayoutKey::shard_ranks, LayoutKey::recompute, LayoutKey::sequence_parallel,
+      LayoutKey::offload,     LayoutKey::order,     LayoutKey::overlap};
+  const auto written = [&](const LayoutValue& value, LayoutKey key) {
+    const std::string text = layout_override(key, value);
+    const auto& now = space.current;
+    return now && std::find(now->begin(), now->end(), text) != now->end();
+  };
+  LayoutDigits out;
+  for (const LayoutKey key : kRefining) {
+    const std::vector<LayoutValue>& values = space.axis(key).values;
+    std::set<std::size_t> chosen;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (written(values[i], key)) chosen.insert(i);
+    // Usually what comes first, but traffic of data parallelism behind computation.
+    if (chosen.empty())
+      chosen.insert(key == LayoutKey::overlap ? std::min<std::size_t>(1, values.size() - 1) : 0);
+    if (key == LayoutKey::recompute) chosen.insert(values.size() - 1);
+    out[static_cast<std::size_t>(key)].assign(chosen.begin(), chosen.end());
+  }
+  return out;
+}
+
 void LayoutWalk::descend(std::size_t level, std::uint64_t index) {
   if (level == kLayoutKeys) return visit(index);
   const std::vector<LayoutValue>& values = space_.layout[level].values;
   const std::uint64_t count = below_[level + 1];
   for (std::size_t digit = 0; digit < values.size(); ++digit, index += count) {
     if (range_.overlap(index, count) == 0) continue;
+    const std::vector<std::size_t>& only = options_.only[level];
+    if (!only.empty() && std::find(only.begin(), only.end(), digit) == only.end()) continue;
     const auto rule = set(static_cast<LayoutKey>(level), values[digit].number, digit);
     if (rule) {
       drop(*rule, index, count);

@@ -37,8 +37,16 @@ inline constexpr std::size_t kPlanRules = static_cast<std::size_t>(PlanRule::siz
 
 using RuleCounts = std::array<std::uint64_t, kPlanRules>;
 
+/// Per layout key, indices of values; empty: all.
+using LayoutDigits = std::array<std::vector<std::size_t>, kLayoutKeys>;
+
+/// Values for a first look at a large space: of keys that refine a layout those of the scenario, or
+/// the usual ones, and full recomputation; of others all.
+[[nodiscard]] LayoutDigits first_look(const PlanSpace& space);
+
 struct WalkOptions {
   bool nvlink_domain = true;  // whether the rule is enforced
+  LayoutDigits only{};        // values that are visited; points of others are not counted
 };
 
 /// Points [begin, end).

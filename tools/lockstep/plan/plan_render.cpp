@@ -318,7 +318,8 @@ class PlanReport {
     line(of.bounded, "bounded away: no faster than the layouts found");
     line(of.not_simulated, "deadlock, or too large to simulate");
     line(of.simulated, "simulated");
-    line(of.undecided, "undecided");
+    line(of.undecided - of.unvisited, "undecided");
+    line(of.unvisited, "not bounded: the search ended before");
     out.push_back(proof());
     return out;
   }
@@ -339,6 +340,9 @@ class PlanReport {
     const auto best = metric_of(result_.rows.front(), objective.metric);
     const std::string value = best ? metric_text(objective, *best) : "";
     const auto& open = result_.certificate.open_bound;
+    if (result_.certificate.unvisited > 0)
+      return fmt::format("{} of the points are not bounded: one of them may be better",
+                         grouped(result_.certificate.unvisited));
     if (result_.complete || !open)
       return fmt::format("proof: no layout in {} has a better {} than {}", where(), objective.name,
                          value);
@@ -361,6 +365,7 @@ class PlanReport {
     certificate["simulated"] = of.simulated;
     certificate["not_simulated"] = of.not_simulated;
     certificate["undecided"] = of.undecided;
+    certificate["not_bounded"] = of.unvisited;
     certificate["complete"] = result_.complete;
     certificate["objective"] = std::string{result_.objective.name};
     out_.more.emplace_back("certificate", certificate.dump());

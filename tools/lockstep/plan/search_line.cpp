@@ -24,9 +24,9 @@ void SearchLine::show(const SearchProgress& progress) {
   drawn_ = now;
   shown_ = true;
   std::string best;
-  if (progress.incumbent)
-    best = fmt::format(", best {:.4g}, gap {:.2f} %", *progress.incumbent,
-                       100 * progress.gap.value_or(1));
+  if (progress.incumbent) best = fmt::format(", best {:.4g}", *progress.incumbent);
+  if (progress.incumbent && progress.gap)
+    best += fmt::format(", gap {:.2f} %", 100 * *progress.gap);
   std::string left;
   if (progress.left_s) left = fmt::format(", about {:.0f} s left", *progress.left_s);
   fmt::print(stderr, "\rplan: {} of {} points {}, {} simulated{}, {:.0f} s{}\033[K",
