@@ -54,6 +54,17 @@ double bytes_of_result(const Kernel& kernel) {
          static_cast<double>(std::max<std::int64_t>(2, bytes_per_element(kernel.math)));
 }
 
+GemmShape shape_of(const SeriesGemm& gemm) {
+  return {gemm.batches, gemm.m, gemm.n, gemm.k};
+}
+
+/// Operands and result of one GEMM of a series.
+double bytes_of(const SeriesGemm& gemm, Dtype math) {
+  const double elements = static_cast<double>(gemm.m * gemm.k + gemm.k * gemm.n + gemm.m * gemm.n);
+  return static_cast<double>(gemm.batches) * elements *
+         static_cast<double>(bytes_per_element(math));
+}
+
 /// A cast that is nothing but that of operands.
 bool casts_operands(const Kernel& kernel) {
   return row_of(kernel.kind).work == WorkRule::cast && kernel.cast_bytes > 0;
@@ -90,7 +101,9 @@ Duration Roofline::host_time(const Kernel& kernel) const {
 
 double Roofline::issuing(const Kernel& kernel) const {
   if (kernel.fused_away || kernel.of == Class::copy) return 0;
-  const double own = casts_operands(kernel) ? 0 : figures_of(kernel).kernels;
+  double own = casts_operands(kernel) ? 0 : figures_of(kernel).kernels;
+  if (!kernel.series.empty()) own = 0;
+  for (const SeriesGemm& gemm : kernel.series) own += gemm.times;
   const double kernels = own + kernels_beside(kernel, model_);
   return kernels * model_.host_time.seconds();
 }
@@ -105,6 +118,8 @@ double Roofline::seconds(const Kernel& kernel) const {
       return unfused_attention(kernel);
     case WorkRule::convolution:
       return convolution(kernel);
+    case WorkRule::gemm_series:
+      return series(kernel);
     default:
       return moving(kernel);
   }
@@ -128,6 +143,12 @@ double Roofline::computing(const Kernel& kernel) const {
       return unfused_products(kernel) * model_.slowest;
     case WorkRule::convolution:
       return products(kernel, shape_of(kernel)) * model_.slowest / model_.convolution_efficiency;
+    case WorkRule::gemm_series: {
+      double out = 0;
+      for (const SeriesGemm& gemm : kernel.series)
+        out += gemm.times * products(kernel, shape_of(gemm)) * model_.slowest;
+      return out;
+    }
     default:
       return 0;
   }
@@ -203,6 +224,17 @@ double Roofline::convolution(const Kernel& kernel) const {
   const GemmParameters& figures = of_precision(model_.gemms, kernel.math);
   return figures.launch.seconds() +
          std::max(computing(kernel), moved(kernel.moved_bytes, kernel.of));
+}
+
+double Roofline::series(const Kernel& kernel) const {
+  const double launch = of_precision(model_.gemms, kernel.math).launch.seconds();
+  double out = 0;
+  for (const SeriesGemm& gemm : kernel.series) {
+    const double computed = products(kernel, shape_of(gemm)) * model_.slowest;
+    out += gemm.times *
+           (launch + std::max(computed, moved(bytes_of(gemm, kernel.math), Class::matmul)));
+  }
+  return out;
 }
 
 double Roofline::attention(const Kernel& kernel) const {

@@ -41,6 +41,8 @@ class Roofline final : public CostModel {
   /// Seconds of casts of operands to at most 8 bits.
   [[nodiscard]] double casting(const Kernel& kernel) const;
   [[nodiscard]] double convolution(const Kernel& kernel) const;
+  /// Seconds of GEMMs one after the other.
+  [[nodiscard]] double series(const Kernel& kernel) const;
   [[nodiscard]] double attention(const Kernel& kernel) const;
   [[nodiscard]] double unfused_attention(const Kernel& kernel) const;
   [[nodiscard]] double unfused_products(const Kernel& kernel) const;

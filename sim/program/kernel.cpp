@@ -34,6 +34,7 @@ Kernel kernel_of(const Program& program, const Routine& routine, std::size_t ope
   if (row.work == WorkRule::attention) set_attention(kernel, program, of);
   if (row.work == WorkRule::unfused_attention) set_unfused_attention(kernel, program, of);
   if (row.work == WorkRule::convolution) set_convolution(kernel, program, of);
+  if (row.work == WorkRule::gemm_series) set_series(kernel, program, of);
   return kernel;
 }
 

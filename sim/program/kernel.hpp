@@ -1,11 +1,26 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "sim/program/program.hpp"
 
 /// The work of one operation on a rank's local shapes, as input of cost models.
 namespace lockstep {
+
+/// `times` times, on average, `batches` GEMMs of m * k by k * n.
+struct SeriesGemm {
+  double times = 1;
+  std::int64_t batches = 1;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+
+  [[nodiscard]] double flops() const {
+    return 2 * times * static_cast<double>(batches) * static_cast<double>(m) *
+           static_cast<double>(n) * static_cast<double>(k);
+  }
+};
 
 struct Kernel {
   OperationClass of = OperationClass::elementwise;
@@ -34,7 +49,8 @@ struct Kernel {
   /// its result, or of its weights as one operand.
   double cast_kernels = 0;
   double cast_bytes = 0;
-  bool fused_away = false;  // part of an earlier operation's kernel
+  std::vector<SeriesGemm> series{};  // orthogonalize, precondition: kernels of their own
+  bool fused_away = false;           // part of an earlier operation's kernel
 };
 
 /// The kernel of an operation. Communication and slices have no work: their class is communication

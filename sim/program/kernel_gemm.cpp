@@ -151,7 +151,46 @@ void set_gemm(Kernel& kernel, const Gemm& gemm) {
   kernel.over_tokens = gemm.over_tokens;
 }
 
+/// Newton-Schulz iterations of the shorter side m: X X^T, A A and B X, 4 m^2 n + 2 m^3 FLOPs
+/// (Jordan et al., Muon, 2024; dion newton_schulz_triton.py), without use of the symmetry of the
+/// first two.
+std::vector<SeriesGemm> newton_schulz(const MatrixStack& form, std::int64_t matrices) {
+  const std::int64_t m = std::min(form.rows, form.columns);
+  const std::int64_t n = std::max(form.rows, form.columns);
+  const double times = form.iterations;
+  return {{times, matrices, m, m, n}, {times, matrices, m, m, m}, {times, matrices, m, n, m}};
+}
+
+/// SOAP of one side m, the other n: the gradient's Gram matrix, the projection of the gradient into
+/// the basis and of the step out of it; every so many steps a new basis from the last one by power
+/// iteration, three products of m^3 (two estimate eigenvalues), and QR, 8/3 m^3 FLOPs with its
+/// orthogonal factor (Vyas et al., SOAP, arXiv 2409.11321, algorithm 3, and its soap.py; Golub and
+/// Van Loan, section 5.2).
+void add_side(std::vector<SeriesGemm>& out, const MatrixStack& form, std::int64_t matrices,
+              std::int64_t m, std::int64_t n) {
+  if (m > form.largest_side) return;
+  out.push_back({1, matrices, m, m, n});
+  out.push_back({2, matrices, m, n, m});
+  out.push_back({(3 + 4.0 / 3) / form.every, matrices, m, m, m});
+}
+
+std::vector<SeriesGemm> soap(const MatrixStack& form, std::int64_t matrices) {
+  std::vector<SeriesGemm> out;
+  add_side(out, form, matrices, form.rows, form.columns);
+  add_side(out, form, matrices, form.columns, form.rows);
+  return out;
+}
+
 }  // namespace
+
+void set_series(Kernel& kernel, const Program& program, const Operation& operation) {
+  const Tensor& stack = tensor_of(program, read_of(operation, Operand::x));
+  const MatrixStack& form = operation.matrices.value();
+  const std::int64_t matrices = whole(local_length(program, stack, Dim::matrix)) * form.count;
+  const bool preconditions = operation.kind == OperationKind::precondition;
+  kernel.series = preconditions ? soap(form, matrices) : newton_schulz(form, matrices);
+  for (const SeriesGemm& gemm : kernel.series) kernel.flops += gemm.flops();
+}
 
 void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
                 const Operation& operation) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,8 +28,9 @@ enum class ActivationFunction : std::uint8_t { relu, gelu, silu, swiglu, squared
   return function == ActivationFunction::swiglu || function == ActivationFunction::geglu;
 }
 enum class Normalization : std::uint8_t { layer, rms };
-/// outer: of DiLoCo's outer loop, SGD with Nesterov momentum.
-enum class Optimizer : std::uint8_t { sgd, momentum, adam, outer };
+/// outer: of DiLoCo's outer loop, SGD with Nesterov momentum. muon, soap: of matrices; other
+/// weights take adam.
+enum class Optimizer : std::uint8_t { sgd, momentum, adam, outer, muon, soap };
 enum class Reduction : std::uint8_t { sum, maximum };
 
 /// A tensor as named in a routine: at the position and microbatch of the call, or a fixed number of
@@ -61,6 +63,22 @@ struct Communication {
   /// send, receive: the peer's position along `over` relative to the own, modulo its size.
   int offset = 0;
   TrafficWeight traffic_weight = 1;  // on links that others use at the same time
+};
+
+/// The matrices of one size in a stack. Every item of the stack is `row_parts` * `column_parts`
+/// blocks one after the other, row by row; each block is `count` parts of matrices, each row-major,
+/// then padding.
+struct MatrixStack {
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+  std::int64_t count = 1;  // matrices per item: one, or one for each expert
+  int row_parts = 1;
+  int column_parts = 1;
+  int iterations = 5;                 // orthogonalize: of Newton-Schulz
+  std::int64_t largest_side = 10000;  // precondition: longer sides have no preconditioner
+  int every = 10;                     // precondition: steps between two bases
+
+  friend auto operator<=>(const MatrixStack&, const MatrixStack&) = default;
 };
 
 using StreamId = std::uint8_t;
@@ -98,6 +116,7 @@ struct Operation {
   /// attention, softmax: which earlier keys are visible to a query.
   VisibleKeys visible{};
   std::optional<Communication> communication{};
+  std::optional<MatrixStack> matrices{};  // of orthogonalize, precondition, update by stacks
   /// Delays an operation until computation has ended. 0: that of all earlier calls; 1: of all but
   /// the last, so that it overlaps with it; -1: what its own call launched before, too; none: only
   /// what gives its operands. A receive with 0 also delays later operations of the compute stream.

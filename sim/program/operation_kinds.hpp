@@ -68,7 +68,12 @@ enum class OperationKind : std::uint8_t {
   check_finite,  // whether all numbers are finite: for the host, which waits for the result
   slice,         // the rank's shard of a less sharded tensor; takes no time
   update,        // per weight: gradient, (weight), states -> weight, states
-  collective,    // one message; see Communication
+  // Optimizers of whole matrices. Their gradients become a stack of directions, which is cut by
+  // matrices where they are whole, and updates weights when it is back.
+  momentum,       // per weight: gradient, momentum -> its part of the stack, momentum
+  orthogonalize,  // Newton-Schulz iterations on every matrix of a stack
+  precondition,   // a stack and the preconditioners of its matrices, both ways
+  collective,     // one message; see Communication
   send,
   receive,
   host_copy,  // between device and host
@@ -105,6 +110,7 @@ enum class WorkRule : std::uint8_t {
   attention,
   unfused_attention,  // GEMMs of the shape of scores
   convolution,
+  gemm_series,  // GEMMs one after the other, all of one size of matrices
 };
 
 /// How its operands may be sharded so that every rank computes its part locally; see
@@ -304,6 +310,12 @@ inline constexpr std::array kRows{
     row(Kind::slice, "slice", Class::copy, "x", "y", Work::none, Common::none, Flag::carries),
     row(Kind::update, "update", Class::optimizer, "gradient states...", "weight states...",
         Common::none, Flag::in_place, Flag::carries),
+    row(Kind::momentum, "momentum", Class::optimizer, "gradient states...", "y states...",
+        Common::none, Flag::carries),
+    row(Kind::orthogonalize, "orthogonalize", Class::optimizer, "x", "y", Work::gemm_series,
+        Common::none, Flag::carries),
+    row(Kind::precondition, "precondition", Class::optimizer, "x states...", "y states...",
+        Work::gemm_series, Common::none, Flag::carries),
     row(Kind::collective, "collective", Class::communication, "parts...", "results...", Work::none,
         Flag::exchange),
     row(Kind::send, "send", Class::communication, "x", "", Work::none, Flag::exchange),
@@ -336,7 +348,8 @@ static_assert(in_order(), "rows stand in the order of OperationKind");
 [[nodiscard]] constexpr bool uses_matrix_units(OperationKind kind) {
   const WorkRule work = row_of(kind).work;
   return work == WorkRule::gemm || work == WorkRule::attention ||
-         work == WorkRule::unfused_attention || work == WorkRule::convolution;
+         work == WorkRule::unfused_attention || work == WorkRule::convolution ||
+         work == WorkRule::gemm_series;
 }
 
 }  // namespace lockstep

@@ -55,6 +55,8 @@ enum class Dim : std::uint8_t {
   window,     // of a convolution: height * width * input channels
   statistic,  // small auxiliary values, such as mean and standard deviation
   joined,     // hidden units of one of two streams, as their common projection reads them
+  matrix,     // of a stack
+  element,    // of a matrix, flattened
 };
 [[nodiscard]] std::string_view to_string(Dim dim);
 

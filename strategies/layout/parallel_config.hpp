@@ -90,8 +90,31 @@ struct StateConfig {
   bool master = true;  // keep an fp32 copy of the weights unless they are fp32
   Optimizer optimizer = Optimizer::adam;
   Dtype moments = Dtype::fp32;
-  bool offload = false;  // optimizer states and update on the host
+  bool offload = false;             // optimizer states and update on the host
+  int newton_schulz_steps = 5;      // muon
+  int precondition_frequency = 10;  // soap: steps between two bases of its preconditioners
+  std::int64_t max_preconditioner_dim = 10000;  // soap: longer sides have no preconditioner
+
+  /// Whether matrices of layers have an optimizer that takes them whole.
+  [[nodiscard]] bool takes_matrices() const {
+    return optimizer == Optimizer::muon || optimizer == Optimizer::soap;
+  }
 };
+
+/// Moments that the optimizer keeps of a parameter; `matrix`: of one that is taken whole.
+[[nodiscard]] constexpr int moments_of(const StateConfig& state, bool matrix) {
+  switch (state.optimizer) {
+    case Optimizer::adam:
+    case Optimizer::soap:
+      return 2;
+    case Optimizer::momentum:
+      return 1;
+    case Optimizer::muon:
+      return matrix ? 1 : 2;
+    default:
+      return 0;
+  }
+}
 
 struct ParallelConfig {
   int dp = 1, tp = 1, pp = 1, cp = 1, ep = 1;

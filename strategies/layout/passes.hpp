@@ -115,6 +115,9 @@ void finish_gradients(TrainingStepAssembly& step);
 /// Updates the weights, on the device or on the host. Unless updates go by bucket, each waits for
 /// everything launched before it.
 void update_weights(TrainingStepAssembly& step);
+/// Optimizers of whole matrices: updates those of equal size together, cut by matrices over the
+/// ranks that have their shards or copies.
+void update_matrices(TrainingStepAssembly& step);
 /// DiLoCo (Douillard et al., arXiv 2311.08105, algorithm 1): the outer gradients of one fragment,
 /// what its weights were at the last outer step less what they are, are all-reduced over the
 /// replicas that train apart, and their mean goes into an outer update with Nesterov momentum.
@@ -182,6 +185,9 @@ inline constexpr auto reduces_gradients = [](Step step) {
   return step.parallel.exchange == Exchange::all_reduce || step.parallel.has_outer_loop();
 };
 inline constexpr auto has_outer_loop = [](Step step) { return step.parallel.has_outer_loop(); };
+inline constexpr auto takes_matrices = [](Step step) {
+  return step.parallel.state.takes_matrices();
+};
 inline constexpr auto averages = [](Step step) {
   return step.parallel.exchange == Exchange::parameter_averaging && step.ends_with_average;
 };
@@ -303,6 +309,11 @@ inline constexpr std::array kStrategyPasses = [] {
       StrategyPass{.name = "update_weights",
                    .run = update_weights,
                    .applies = updates_on_ranks,
+                   .needs = {gradients_whole},
+                   .precedes = {weights_updated}},
+      StrategyPass{.name = "update_matrices",
+                   .run = update_matrices,
+                   .applies = takes_matrices,
                    .needs = {gradients_whole},
                    .precedes = {weights_updated}},
       StrategyPass{.name = "take_outer_step",

@@ -73,8 +73,11 @@ const Names<UpdateStart>& update_names() {
 }
 
 const Names<Optimizer>& optimizer_names() {
-  static const Names<Optimizer> names{
-      {"sgd", Optimizer::sgd}, {"momentum", Optimizer::momentum}, {"adam", Optimizer::adam}};
+  static const Names<Optimizer> names{{"sgd", Optimizer::sgd},
+                                      {"momentum", Optimizer::momentum},
+                                      {"adam", Optimizer::adam},
+                                      {"muon", Optimizer::muon},
+                                      {"soap", Optimizer::soap}};
   return names;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,8 @@ struct TrainedWeight {
   std::vector<TensorId> states{};
   /// DiLoCo: the weight as of the last outer step, then the outer momentum, sharded like states.
   std::vector<TensorId> outer_states{};
+  /// With an optimizer of matrices: what it takes the weight as; none: Adam updates it.
+  std::optional<MatrixStack> matrix{};
 };
 
 struct TrainingStepAssembly {

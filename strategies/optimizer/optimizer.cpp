@@ -17,7 +17,8 @@ class Updates {
   void run() {
     const auto positions = finished_positions(stage_);
     for (const auto& [position, after] : positions) {
-      const std::vector<TrainedWeight> weights = step_.trained_at(position);
+      std::vector<TrainedWeight> weights = step_.trained_at(position);
+      std::erase_if(weights, [](const TrainedWeight& each) { return each.matrix.has_value(); });
       if (!weights.empty()) update(weights, position);
     }
     const bool offload = step_.parallel.state.offload;
@@ -82,8 +83,9 @@ class Updates {
     update.kind = OperationKind::update;
     update.name = "update";
     update.purpose = Purpose::update;
-    update.optimizer = step_.parallel.state.optimizer;
-    const bool offload = step_.parallel.state.offload;
+    const StateConfig& config = step_.parallel.state;
+    update.optimizer = config.takes_matrices() ? Optimizer::adam : config.optimizer;
+    const bool offload = config.offload;
     if (offload) update.stream = step_.program.stream("host");
     for (const TrainedWeight& weight : weights) {
       Ref gradient = step_.at(weight.share, weight, position);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "sim/base/check.hpp"
 #include "strategies/layout/passes.hpp"
@@ -14,10 +15,15 @@ class Finder {
   explicit Finder(TrainingStepAssembly& step) : step_{step} {}
 
   void run() {
-    for (Block& block : step_.graph.blocks) {
+    const auto& chain = step_.graph.chain;
+    for (std::size_t at = 0; at < step_.graph.blocks.size(); ++at) {
+      const Block& block = step_.graph.blocks[at];
+      const auto index = static_cast<int>(at);
+      const bool layer = index != chain.front() && index != chain.back();
       std::vector<TrainedWeight> trained;
       for (std::size_t i = 0; i < block.weights.size(); ++i) {
-        trained.push_back(find(block.weights[i], block.gradients[i]));
+        const auto matrix = layer ? matrix_of(block, block.weights[i]) : std::nullopt;
+        trained.push_back(find(block.weights[i], block.gradients[i], matrix));
       }
       step_.weights.push_back(std::move(trained));
     }
@@ -28,11 +34,49 @@ class Finder {
   }
 
  private:
+  /// What a weight is to an optimizer of matrices: the rows are those of the GEMM that reads it,
+  /// which are contracted, and columns those of its result. Embeddings and the output layer,
+  /// vectors and what no GEMM reads are none (dion muon.py; Megatron-Core optimizer/muon.py).
+  [[nodiscard]] std::optional<MatrixStack> matrix_of(const Block& block, TensorId weight) const {
+    if (!step_.parallel.state.takes_matrices()) return std::nullopt;
+    for (const Operation& gemm : block.forward) {
+      if (gemm.kind != OperationKind::matmul || read_of(gemm, Operand::b).tensor != weight)
+        continue;
+      return matrix_of(tensor(weight), tensor(read_of(gemm, Operand::a).tensor),
+                       tensor(write_of(gemm, Operand::y).tensor));
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] MatrixStack matrix_of(const Tensor& weight, const Tensor& a,
+                                      const Tensor& y) const {
+    const Mesh& mesh = step_.program.mesh;
+    const StateConfig& state = step_.parallel.state;
+    MatrixStack out;
+    out.iterations = state.newton_schulz_steps;
+    out.largest_side = state.max_preconditioner_dim;
+    out.every = state.precondition_frequency;
+    for (const Extent& extent : weight.extents) {
+      const bool contracted = find_extent(y, extent.dim) == nullptr;
+      if (!contracted && find_extent(a, extent.dim) != nullptr) {
+        LOCKSTEP_CHECK(extent.dim == Dim::expert && out.rows * out.columns == 1);
+        out.count *= local_size(mesh, extent);
+        continue;
+      }
+      LOCKSTEP_CHECK(!contracted || out.columns == 1);  // rows come first
+      (contracted ? out.rows : out.columns) *= extent.size;
+      (contracted ? out.row_parts : out.column_parts) *= mesh.size(extent.shards);
+    }
+    return out;
+  }
+
   /// A weight that two blocks share is found once.
-  [[nodiscard]] TrainedWeight find(TensorId weight, TensorId gradient) {
+  [[nodiscard]] TrainedWeight find(TensorId weight, TensorId gradient,
+                                   const std::optional<MatrixStack>& matrix) {
     const auto known = known_.find(weight);
     if (known != known_.end()) return known->second;
     TrainedWeight out{weight, gradient};
+    out.matrix = matrix;
     cut(out);
     keep_gradient(out);
     keep_weight(out);
@@ -95,10 +139,7 @@ class Finder {
         tensor(out.weight).dtype != Dtype::fp64) {
       out.states.push_back(add_state(out, ".master", Dtype::fp32, true));
     }
-    const int moments = state.optimizer == Optimizer::adam       ? 2
-                        : state.optimizer == Optimizer::momentum ? 1
-                                                                 : 0;
-    for (int i = 0; i < moments; ++i) {
+    for (int i = 0; i < moments_of(state, out.matrix.has_value()); ++i) {
       out.states.push_back(
           add_state(out, i == 0 ? ".momentum" : ".variance", state.moments, false));
     }

@@ -41,6 +41,7 @@ class LayoutCheck {
     check_mesh();
     check_pipeline();
     check_exchange();
+    check_optimizer();
     if (const TransformerConfig* transformer = model_.transformer()) {
       check_tensor(*transformer);
       check_context(*transformer);
@@ -242,6 +243,28 @@ class LayoutCheck {
     if (parallel_.state.offload && parallel_.exchange != GradientExchange::parameter_averaging) {
       note("state.offload", "{} has no offloaded optimizer", name);
     }
+  }
+
+  /// An optimizer of matrices takes what ranks hold of them, when all is there.
+  void check_optimizer() {
+    const StateConfig& state = parallel_.state;
+    if (!state.takes_matrices()) return;
+    const std::string_view name = name_of(optimizer_names(), state.optimizer);
+    if (std::holds_alternative<ResNetConfig>(model_.shape))
+      note("state.optimizer",
+           "{} is for matrices, and convolutions have none; it may be sgd, "
+           "momentum or adam",
+           name);
+    if (state.offload)
+      note("state.offload", "{} takes whole matrices on the device; it may be false", name);
+    if (parallel_.updates_by_bucket())
+      note("update",
+           "{} takes matrices of one size together, not bucket by bucket; it may be "
+           "after_all",
+           name);
+    if (parallel_.exchange != GradientExchange::all_reduce && !parallel_.has_outer_loop())
+      note("exchange", "{} requires exchange all_reduce or diloco, not {}", name,
+           name_of(exchange_names(), parallel_.exchange));
   }
 
   /// What tensor parallelism cuts, in words and as a test of a degree.

@@ -13,6 +13,7 @@
 #include "sim/config/json_values.hpp"
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/layout/scenario_names.hpp"
+#include "strategies/scenario/state_field.hpp"
 
 namespace lockstep {
 namespace {
@@ -194,72 +195,6 @@ ParallelField precision_field() {
         if (!type) out.recipe.id = name;
       },
       [](const Config& of) { return json_of(precision_text(of)); }};
-}
-
-Dtype stored_precision(Dtype precision) {
-  return is_narrow(precision) ? Dtype::bf16 : precision;
-}
-
-template <class T>
-T state_choice(ObjectReader& in, const Key& key, std::string_view noun, const Names<T>& names,
-               T fallback) {
-  const auto name = in.optional_one_of(key, noun, keys_of(names));
-  return name ? named(names, *name).value_or(fallback) : fallback;
-}
-
-StateConfig read_state(ObjectReader& in, Dtype precision) {
-  StateConfig state;
-  const Names<Dtype>& precisions = precision_names();
-  state.weights = state_choice(
-      in,
-      {"weights",
-       "Precision of the weights (default: that of matrix multiplications, bf16 below 16 bits)"},
-      "precision", precisions, stored_precision(precision));
-  state.gradients = state_choice(
-      in,
-      {"gradients",
-       "Precision of the gradients (default: the software stack's, else that of the weights, bf16 "
-       "below 16 bits)"},
-      "precision", precisions, stored_precision(state.weights));
-  state.master = in.boolean(
-      {"master", "Keep an fp32 master copy of weights that are not fp32 (default: true)"},
-      state.weights != Dtype::fp32);
-  if (state.master && state.weights == Dtype::fp32) {
-    in.note("master", "weights in fp32 are their own master copy: say false");
-  }
-  state.optimizer = state_choice(in, {"optimizer", "Optimizer (default: adam)"}, "optimizer",
-                                 optimizer_names(), state.optimizer);
-  state.moments = state_choice(
-      in,
-      {"moments",
-       "Precision of the optimizer moments; fp8_block: 8 bits and a scale of a byte per "
-       "32 numbers (default: fp32)"},
-      "precision", stored_names(), state.moments);
-  state.offload = in.boolean(
-      {"offload", "Keep optimizer states and update on the host (default: false)"}, state.offload);
-  return state;
-}
-
-JsonValue state_json(const StateConfig& state) {
-  return json_object({{"weights", json_of(name_of(precision_names(), state.weights))},
-                      {"gradients", json_of(name_of(precision_names(), state.gradients))},
-                      {"master", json_of(state.master)},
-                      {"optimizer", json_of(name_of(optimizer_names(), state.optimizer))},
-                      {"moments", json_of(name_of(stored_names(), state.moments))},
-                      {"offload", json_of(state.offload)}});
-}
-
-ParallelField state_field() {
-  return ParallelField{
-      "state", "Model states per parameter (default: 2 + 2 + 12 bytes)",
-      [](const ValueReader& given, Config& out) {
-        out.state = given.object([&](ObjectReader& in) { return read_state(in, out.precision); });
-      },
-      [](const Config& of) { return state_json(of.state); }}
-      .completed([](Config& of) {
-        of.state.weights = of.state.gradients = stored_precision(of.precision);
-        of.state.master = of.state.weights != Dtype::fp32;
-      });
 }
 
 /// Why this is no algorithm of any collective; empty where it is one.

@@ -32,6 +32,7 @@ class Values {
     check_overlap();
     check_times();
     check_exchange();
+    check_optimizer();
     check_experts();
     return std::move(out_);
   }
@@ -219,6 +220,24 @@ class Values {
     if (plan_.state.optimizer == Optimizer::sgd && plan_.state.moments != usual.state.moments)
       refuse("state.moments", "moments = {}, but sgd keeps none",
              name_of(stored_names(), plan_.state.moments));
+  }
+
+  void check_optimizer() {
+    const StateConfig usual;
+    const StateConfig& state = plan_.state;
+    if (state.optimizer != Optimizer::muon &&
+        state.newton_schulz_steps != usual.newton_schulz_steps)
+      refuse("state.newton_schulz_steps", "newton_schulz_steps = {} is for muon; optimizer is {}",
+             state.newton_schulz_steps, name_of(optimizer_names(), state.optimizer));
+    if (state.optimizer == Optimizer::soap) return;
+    if (state.precondition_frequency != usual.precondition_frequency)
+      refuse("state.precondition_frequency",
+             "precondition_frequency = {} is for soap; optimizer is {}",
+             state.precondition_frequency, name_of(optimizer_names(), state.optimizer));
+    if (state.max_preconditioner_dim != usual.max_preconditioner_dim)
+      refuse("state.max_preconditioner_dim",
+             "max_preconditioner_dim = {} is for soap; optimizer is {}",
+             state.max_preconditioner_dim, name_of(optimizer_names(), state.optimizer));
   }
 
   void check_experts() {

@@ -222,6 +222,7 @@ class StackReader {
       const auto kind = static_cast<OperationKind>(i);
       const OperationClass of = class_of(kind);
       if (of == OperationClass::communication || of == OperationClass::copy) continue;
+      if (row_of(kind).work == WorkRule::gemm_series) continue;  // kernels are its GEMMs
       take_default(in, to_string(kind), stack_.kinds[i], read_kind);
     }
   }

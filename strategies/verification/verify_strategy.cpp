@@ -168,7 +168,8 @@ class Verification {
 
   /// By what Adam makes of rounding.
   void widen_bounds(Reference<Real>& reference, int step) {
-    if (parallel_.state.optimizer != Optimizer::adam) return;
+    const StateConfig& state = parallel_.state;
+    if (state.optimizer != Optimizer::adam && !state.takes_matrices()) return;
     OptimizerSettings by = common_options().optimizer;
     // The outer momentum adds up what went into it, 1 / (1 - mu) times, and weights are no further
     // off than it is; what is wrong in one replica goes into all.

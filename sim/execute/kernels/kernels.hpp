@@ -40,6 +40,7 @@ struct OptimizerSettings {
   double epsilon = 1e-8;
   double outer_learning_rate = 0.7;  // Douillard et al., DiLoCo, arXiv 2311.08105, table 5
   double outer_momentum = 0.9;
+  double muon_momentum = 0.95;  // Jordan et al., Muon (2024); its rate is Adam's
 };
 
 /// Of the tokens that a rank sends to experts, in its order, an expert accepts at most its capacity

@@ -21,7 +21,7 @@ using Lowerings = std::array<Lower, kOperationKinds>;
   Lowerings out{};
   for (const auto& family :
        {gemm_kinds(), attention_kinds(), unfused_kinds(), norm_kinds(), elementwise_kinds(),
-        loss_kinds(), experts_kinds(), image_kinds(), update_kinds()}) {
+        loss_kinds(), experts_kinds(), image_kinds(), update_kinds(), matrices_kinds()}) {
     for (const KindLowering& each : family) {
       LOCKSTEP_CHECK(out[static_cast<std::size_t>(each.kind)] == nullptr);
       out[static_cast<std::size_t>(each.kind)] = each.lower;

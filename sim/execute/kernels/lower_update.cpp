@@ -79,6 +79,7 @@ class OneWeight {
 };
 
 void update(Lowering& to) {
+  if (to.operation().matrices) return update_by_stack(to);
   std::size_t reads = 0;
   for (std::size_t writes = 0; writes < to.writes.size();) OneWeight{to, reads, writes};
   if (reads != to.reads.size()) kernels::refuse(to.call, "reads more than it updates");

@@ -147,5 +147,9 @@ struct KindLowering {
 [[nodiscard]] std::span<const KindLowering> experts_kinds();
 [[nodiscard]] std::span<const KindLowering> image_kinds();
 [[nodiscard]] std::span<const KindLowering> update_kinds();
+[[nodiscard]] std::span<const KindLowering> matrices_kinds();
+
+/// update, of an optimizer of matrices.
+void update_by_stack(Lowering& to);
 
 }  // namespace lockstep::lowering

@@ -266,7 +266,8 @@ class Shaper {
     for (const Call& call : role.calls) {
       const Routine& routine = of.program.routines[call.routine];
       const auto is_update = [](const Operation& each) {
-        return each.kind == OperationKind::update;
+        // Stacks of matrices are of as many layers as a stage has, cut over replicas.
+        return each.kind == OperationKind::update && !each.matrices;
       };
       if (std::none_of(routine.operations.begin(), routine.operations.end(), is_update)) continue;
       const std::vector<Duration> times = OperationBounds::kernels(of.program, routine, cost);

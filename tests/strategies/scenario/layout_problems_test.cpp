@@ -316,6 +316,23 @@ TEST_CASE("exchanges by hosts are for data parallelism alone") {
   }
 }
 
+TEST_CASE("Muon: matrices on ranks, after all gradients") {
+  ParallelConfig with = with_dp(8);
+  with.state.optimizer = Optimizer::muon;
+  Check{gpt(), with}.is_possible();
+  with.state.offload = true;
+  Check{gpt(), with}.says("state.offload", {"muon takes whole matrices on the device"});
+  with.state.offload = false;
+  with.update = UpdateStart::by_bucket;
+  Check{gpt(), with}.says("update", {"muon takes matrices of one size together", "after_all"});
+  with.update = UpdateStart::after_all;
+  with.exchange = GradientExchange::parameter_server;
+  Check{gpt(), with}.says("exchange",
+                          {"muon requires exchange all_reduce or diloco, not parameter_server"});
+  with.exchange = GradientExchange::diloco;
+  Check{gpt(), with}.is_possible();
+}
+
 TEST_CASE("DiLoCo: replicas that train apart, fragments, and what it is not with") {
   ParallelConfig with = with_dp(8);
   with.exchange = GradientExchange::diloco;

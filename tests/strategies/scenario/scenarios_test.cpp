@@ -51,6 +51,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "mlp-two-gpus",
                                        "moe-parallel-folding",
                                        "multi-token-prediction",
+                                       "muon",
                                        "optimizer-states",
                                        "parameter-server",
                                        "pipeline-1f1b",

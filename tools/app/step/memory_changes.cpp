@@ -77,9 +77,7 @@ std::int64_t optimizer_bytes(const ParallelConfig& parallel) {
   const StateConfig& state = parallel.state;
   if (state.offload || parallel.exchange == GradientExchange::parameter_server)
     return 0;  // they are the hosts'
-  const int moments = state.optimizer == Optimizer::adam       ? 2
-                      : state.optimizer == Optimizer::momentum ? 1
-                                                               : 0;
+  const int moments = moments_of(state, true);
   const int outer_states = parallel.outer_degree() > 1 ? 2 : 0;
   return (state.master ? bytes_per_element(Dtype::fp32) : 0) +
          moments * bytes_per_element(state.moments) + outer_states * bytes_per_element(Dtype::fp32);

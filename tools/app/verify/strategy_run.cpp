@@ -74,6 +74,13 @@ void check_steps(const ShrunkLayout& layout, int steps) {
                                  layout.parallel.average_every, layout.parallel.average_every));
 }
 
+void check_optimizer(const Scenario& scenario) {
+  if (scenario.parallel.state.optimizer != Optimizer::soap) return;
+  throw RequestError(
+      "parallel.state.optimizer: soap has times and memory, but its preconditioners are not "
+      "executed; it may be sgd, momentum, adam or muon");
+}
+
 /// "parallel.tp" of "parallel.tp=4".
 [[nodiscard]] std::set<std::string> keys_of(const std::vector<std::string>& overrides) {
   std::set<std::string> out;
@@ -96,6 +103,7 @@ void check_steps(const ShrunkLayout& layout, int steps) {
 
 [[nodiscard]] VerifiedLayout layout_of(const VerifyStrategyRequest& request, std::string name,
                                        std::vector<std::string> variant, Scenario scenario) {
+  check_optimizer(scenario);
   ShrunkLayout layout = shrunk(request, scenario);
   check_size(layout, request.steps);
   check_steps(layout, request.steps);

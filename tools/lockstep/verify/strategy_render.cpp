@@ -127,6 +127,10 @@ std::string_view name_of(Optimizer optimizer) {
       return "Adam";
     case Optimizer::outer:
       return "an outer optimizer";
+    case Optimizer::muon:
+      return "Muon";
+    case Optimizer::soap:
+      return "SOAP";
   }
   return "";
 }

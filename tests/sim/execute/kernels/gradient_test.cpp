@@ -59,9 +59,11 @@ const std::set<OperationKind> kTestedElsewhere{
     OperationKind::add,           OperationKind::loss_maximum, OperationKind::loss_sum,
     OperationKind::loss_backward, OperationKind::loss,         OperationKind::fill,
     OperationKind::scale,         OperationKind::cast,         OperationKind::slice,
-    OperationKind::host_copy,     OperationKind::update,       OperationKind::check_finite};
+    OperationKind::host_copy,     OperationKind::update,       OperationKind::check_finite,
+    OperationKind::momentum,      OperationKind::orthogonalize};
+/// precondition: of the time and memory of SOAP, which is not executed.
 const std::set<OperationKind> kNoComputation{OperationKind::collective, OperationKind::send,
-                                             OperationKind::receive};
+                                             OperationKind::receive, OperationKind::precondition};
 
 }  // namespace
 

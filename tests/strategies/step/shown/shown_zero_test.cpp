@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/program/kernel.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tests/strategies/step/shown/shown_scenario.hpp"
@@ -95,6 +96,29 @@ TEST_CASE("optimizer-states: master copy and moments, in shards of 8") {
     // Shards are padded to whole elements and blocks.
     CHECK(within(static_cast<double>(states.count()), row.bytes_per_parameter * n / 8, 1e-4));
   }
+}
+
+TEST_CASE("muon: two of 128 squares, one of 64 up and gate, one of 32 down for each of 64") {
+  const auto flops = [](double m, double n) { return 5 * (4 * m * m * n + 2 * m * m * m); };
+  const Shown shown("muon");
+  double orthogonalizing = 0;
+  for (const Routine& routine : shown.program().routines)
+    for (std::size_t i = 0; i < routine.operations.size(); ++i)
+      if (routine.operations[i].kind == OperationKind::orthogonalize)
+        orthogonalizing += kernel_of(shown.program(), routine, i).flops;
+  CHECK(orthogonalizing == 2 * flops(4096, 4096) + 2 * flops(4096, 11008));
+  // Half of the ranks own no matrix of the MLPs' output and wait: 32 become 64 in messages, too.
+  const double squares = 128 * 4096.0 * 4096;
+  const double sides = 64 * 4096.0 * 11008;
+  CHECK(within(static_cast<double>(shown.sent("dp", "update_matrices").bytes),
+               2 * 2 * (squares + 2 * sides) / 64, 1e-9));
+  // Adam keeps 12 bytes of every parameter; Muon 4 fewer of those of layers.
+  const Shown adam("muon", {"parallel.state.optimizer=adam"});
+  const double fewer = static_cast<double>(
+      (adam.resident()[Category::optimizer_state] - shown.resident()[Category::optimizer_state])
+          .count());
+  CHECK(within(fewer, 4 * (squares + 1.5 * sides) / 64, 1e-9));
+  CHECK(shown.step_s() > adam.step_s());
 }
 
 }  // namespace lockstep::test

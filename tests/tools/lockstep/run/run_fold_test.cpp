@@ -68,6 +68,25 @@ TEST_CASE("two sites, folded or not: the same times of all ranks, links and memo
   }
 }
 
+TEST_CASE("Muon, folded or not: the same times of all ranks, links and memory") {
+  const std::string small =
+      "--no-variants --set cluster.nodes=2 --set parallel.global_batch=32 --set model.layers=3 ";
+  for (const std::string more :
+       {"", "--set parallel.zero=0 --set parallel.overlap=dp_gradients ",
+        "--set parallel.tp=4 --set parallel.sequence_parallel=true ",
+        "--set parallel.pp=2 --set parallel.zero=3 --set model.layers=5 "}) {
+    CAPTURE(more);
+    const Json folded = json_of(run("muon", small + more + "--classes"));
+    const Json unfolded = json_of(run("muon", small + more + "--fold off"));
+    CHECK(folded["fold"]["folded"] == true);
+    CHECK(unfolded["fold"]["folded"] == false);
+    CHECK(folded["fingerprint"] == unfolded["fingerprint"]);
+    CHECK(folded["step_time_s"] == unfolded["step_time_s"]);
+    CHECK(folded["memory"] == unfolded["memory"]);
+    CHECK(folded["links"] == unfolded["links"]);
+  }
+}
+
 TEST_CASE(
     "classes: eight GPUs in halves that are alike, in a ring that crosses from one to the "
     "other") {

@@ -104,6 +104,8 @@ TEST_CASE("what cannot be verified so is refused, with what would do") {
                  "dp * pp * cp * tp is 2 * 2 * 1 * 2 = 8 at least"));
   CHECK(contains(usage_error("zero-7b5-3 --set parallel.tq=2"), "did you mean \"tp\"?"));
   CHECK(contains(usage_error("zero-7b5-3 --stesp 2"), "did you mean \"--steps\"?"));
+  CHECK(contains(usage_error("muon --set parallel.state.optimizer=soap"),
+                 "its preconditioners are not executed"));
   CHECK(contains(usage_error("no/such/file.json"), "no such file"));
 }
 

@@ -2,9 +2,28 @@
 
 #include <fmt/format.h>
 
+#include "strategies/layout/scenario_names.hpp"
 #include "tools/app/plan/launch/launch_writers.hpp"
 
 namespace lockstep::app {
+
+namespace {
+
+LaunchFlags flags_of(LaunchFramework framework, const Scenario& scenario) {
+  switch (framework) {
+    case LaunchFramework::torchtitan:
+      return torchtitan_flags(scenario);
+    case LaunchFramework::deepspeed:
+      return deepspeed_flags(scenario);
+    case LaunchFramework::nemo:
+      return nemo_flags(scenario);
+    case LaunchFramework::megatron:
+      break;
+  }
+  return megatron_flags(scenario);
+}
+
+}  // namespace
 
 const std::vector<std::pair<std::string_view, LaunchFramework>>& launch_frameworks() {
   static const std::vector<std::pair<std::string_view, LaunchFramework>> all{
@@ -17,17 +36,12 @@ const std::vector<std::pair<std::string_view, LaunchFramework>>& launch_framewor
 }
 
 LaunchFlags launch_flags(LaunchFramework framework, const Scenario& scenario) {
-  switch (framework) {
-    case LaunchFramework::torchtitan:
-      return torchtitan_flags(scenario);
-    case LaunchFramework::deepspeed:
-      return deepspeed_flags(scenario);
-    case LaunchFramework::nemo:
-      return nemo_flags(scenario);
-    case LaunchFramework::megatron:
-      break;
-  }
-  return megatron_flags(scenario);
+  LaunchFlags out = flags_of(framework, scenario);
+  const StateConfig& state = scenario.parallel.state;
+  if (state.takes_matrices())
+    out.left_out.push_back(fmt::format("optimizer {}: set it with the learning rates",
+                                       name_of(optimizer_names(), state.optimizer)));
+  return out;
 }
 
 std::string with_comments(const LaunchFlags& flags) {
