@@ -225,7 +225,9 @@ class Drawn {
     for (const Activity& of : program_[messages]) {
       if (of.kind != Activity::Kind::receive || of.peer != kDriver) continue;
       for (EndpointId w = 0; w < workers_; ++w) {
-        if (!together) driver.operations.emplace_back().duration = 1_us * draw_.below(draw_.one_in(2) ? 20 : 150);
+        if (!together)
+          driver.operations.emplace_back().duration =
+              1_us * draw_.below(draw_.one_in(2) ? 20 : 150);
         Activity& send = driver.operations.emplace_back();
         send.kind = Activity::Kind::send;
         send.peer = 1 + w;

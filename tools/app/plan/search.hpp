@@ -64,7 +64,7 @@ struct SearchOptions {
   /// early; empty: all.
   LayoutDigits first_look{};
   std::uint64_t large = 20'000'000;  // points of a large space: fewer are bounded in a few seconds
-  std::function<bool()> stop{};  // polled; true ends the search with the best so far
+  std::function<bool()> stop{};      // polled; true ends the search with the best so far
   std::function<void(const SearchProgress&)> on_progress{};
   /// Layouts simulated earlier, by index; not simulated again.
   std::vector<SimulatedLayout> known{};
