@@ -23,7 +23,7 @@ case "${1:-}" in
       valgrind time gnuplot-nox                       # instruction counts, growth curves
       clang clang-format clang-tidy libclang-rt-14-dev  # format check, lint, fuzzing
       chromium poppler-utils                          # pages in a browser, and as PDF
-      emscripten node-acorn                           # the engine of the page that teaches
+      emscripten node-acorn zopfli                    # the engine of the page that teaches
     )
     ;;
   *)
