@@ -42,6 +42,10 @@ constexpr auto kAliases = std::to_array<KeyAlias>({
     {"kv_channels", "model.head_size", ""},
     {"swiglu", "model.activation", "swiglu"},
     {"moe_router_topk", "model.experts.top_k", ""},
+    {"moe_router_num_groups", "model.experts.groups", ""},
+    {"moe_router_group_topk", "model.experts.group_top_k", ""},
+    {"moe_token_dispatcher_type", "parallel.dispatcher", "alltoall or deepep"},
+    {"moe_deepep_num_sms", "parallel.dispatch_sms", ""},
     {"moe_ffn_hidden_size", "model.experts.ffn", ""},
     {"moe_shared_expert_intermediate_size", "model.experts.shared_ffn", ""},
     // DeepSpeed

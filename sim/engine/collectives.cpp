@@ -171,7 +171,7 @@ void Collectives::begin_member(std::uint32_t call, std::uint32_t member) {
   CallState& state = calls_[call];
   if (state.members_left == 0) begin_again(call);
   if (const std::uint32_t stream = caller(call, member); stream != kNone)
-    streams_->communicates(stream, 1);
+    streams_->communicates(stream, state_->workload->calls[call].slowed_permille, true);
   if (const auto& takes = state_->workload->calls[call].takes; takes) {
     LOCKSTEP_CHECK(state.awaited > 0);
     if (--state.awaited == 0)
@@ -240,7 +240,7 @@ void Collectives::finish_member(std::uint32_t call, std::uint32_t member) {
   state_->end = state_->now();
   const std::uint32_t stream = caller(call, member);
   if (stream == kNone) return;
-  streams_->communicates(stream, -1);
+  streams_->communicates(stream, state_->workload->calls[call].slowed_permille, false);
   streams_->finish_operation(stream);
 }
 

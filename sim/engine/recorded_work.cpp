@@ -15,6 +15,12 @@ namespace {
 /// Records of fewer operations from cut to cut cost more than they save.
 constexpr std::size_t kLeastBetweenCuts = 6;
 
+void take_one(std::int64_t permille, std::vector<std::int64_t>& out) {
+  const auto found = std::find(out.begin(), out.end(), permille);
+  LOCKSTEP_CHECK(found != out.end());
+  out.erase(found);
+}
+
 }  // namespace
 
 /// Finds the endpoints with own streams, and those of one pattern.
@@ -73,7 +79,7 @@ class RecordedWork::Finder {
       const std::uint32_t call = of.member_slot(operation).call;
       const fold::Key* shape = reused_.shape_of_private(call);
       if (shape == nullptr) return false;
-      key.add(*shape);
+      key.add(*shape).add(workload_.calls[call].slowed_permille);
       some = true;
     }
     calls = calls || some;
@@ -158,10 +164,9 @@ void RecordedWork::touch(std::uint32_t stream) {
 
 void RecordedWork::touch_all() {
   for (Cell& cell : cells_) {
-    std::int32_t own = 0;
-    for (const std::uint32_t stream : cell.streams) own += calls(stream) ? 1 : 0;
-    if (!streams_->communicating().empty())
-      cell.elsewhere = streams_->communicating()[cell.endpoint] - own;
+    cell.elsewhere = streams_->slowing(cell.endpoint);
+    for (const std::uint32_t stream : cell.streams)
+      if (calls(stream)) take_one(permille_of_call(stream), cell.elsewhere);
     touch(cell.streams.front());
   }
 }
@@ -206,16 +211,22 @@ void RecordedWork::released(std::uint32_t stream, std::uint32_t index) {
   catch_up(stream);
 }
 
-void RecordedWork::communicates(std::uint32_t stream, int more) {
+void RecordedWork::communicates(std::uint32_t stream, std::int64_t permille, bool begins) {
   const std::uint32_t id = cell_at_[streams_->endpoint_of(stream)];
   if (id == kNone || is_own(stream)) return;
   Cell& cell = cells_[id];
-  if ((cell.elsewhere > 0) != (cell.elsewhere + more > 0)) {
+  std::vector<std::int64_t> after = cell.elsewhere;
+  if (begins) {
+    after.push_back(permille);
+  } else {
+    take_one(permille, after);
+  }
+  if (slowest(after) != slowest(cell.elsewhere)) {
     end_record(cell.streams.front());
     catch_up(cell.streams.front());
     touch(cell.streams.front());
   }
-  cell.elsewhere += more;
+  cell.elsewhere = std::move(after);
 }
 
 void RecordedWork::computes(std::uint32_t stream) {
@@ -260,6 +271,12 @@ bool RecordedWork::calls(std::uint32_t stream) const {
   return state.busy && !state.computing;
 }
 
+std::int64_t RecordedWork::permille_of_call(std::uint32_t stream) const {
+  const Workload& workload = *state_->workload;
+  const std::uint32_t call = workload.streams[stream].member_slot(current(stream)).call;
+  return std::max(workload.calls[call].slowed_permille, workload.slowed_permille);
+}
+
 TimePoint RecordedWork::end_of_call(std::uint32_t stream) const {
   const std::uint32_t call = state_->workload->streams[stream].member_slot(current(stream)).call;
   return collectives_->call(call).until;
@@ -302,7 +319,7 @@ std::vector<ActivityRef> RecordedWork::launched_by(const Cell& cell) const {
 fold::Key RecordedWork::key_of(const Cell& cell, const std::vector<ActivityRef>& launched) const {
   const auto left = [&](TimePoint until) { return (until - state_->now()).ps(); };
   fold::KeyBuilder key;
-  key.add(cell.pattern).add(cell.elsewhere > 0 ? 1 : 0);
+  key.add(cell.pattern).add(slowest(cell.elsewhere));
   for (const ActivityRef& by : launched) {
     const ActivityRef named = state_->workload->streams[cell.streams.front()].named(by);
     key.add(by.stream).add(by.index).add(left(streams_->ends()[named.stream][named.index]));
@@ -402,14 +419,14 @@ void RecordedWork::put(std::uint32_t id, std::size_t instants) {
   const std::size_t changes = instants == 0 ? 0 : record.instants[instants - 1].changes;
   std::vector<const Change*> last(cell.streams.size(), nullptr);
   for (std::size_t i = 0; i < changes; ++i) last[record.changes[i].own] = &record.changes[i];
-  std::int32_t own_calls = 0;
+  std::vector<std::int64_t> slowing = cell.elsewhere;
   for (const Change* change : last)
     if (change != nullptr) put_stream(cell, record, *change, later);
   for (const std::uint32_t stream : cell.streams) {
     push_end(stream);
-    own_calls += calls(stream) ? 1 : 0;
+    if (calls(stream)) slowing.push_back(permille_of_call(stream));
   }
-  streams_->set_communicating(cell.endpoint, cell.elsewhere + own_calls);
+  streams_->set_communicating(cell.endpoint, std::move(slowing));
 }
 
 void RecordedWork::put_stream(const Cell& cell, const Record& record, const Change& change,

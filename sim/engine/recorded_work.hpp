@@ -62,8 +62,8 @@ class RecordedWork {
   void catch_up(std::uint32_t stream);
   /// Another stream has ended the last operation that `index` of an own stream waited for.
   void released(std::uint32_t stream, std::uint32_t index);
-  /// A stream that is not own takes part in one more collective, or one less.
-  void communicates(std::uint32_t stream, int more);
+  /// A collective begins or ends on a stream that is not own, which slows computation down.
+  void communicates(std::uint32_t stream, std::int64_t permille, bool begins);
   /// A stream that is not own begins to compute: the collectives of own ones may slow it down.
   void computes(std::uint32_t stream);
   /// The endpoint that follows a record comes to its end.
@@ -82,8 +82,9 @@ class RecordedWork {
     bool touched = false;
     Mode mode = Mode::plain;
     std::uint32_t record = kNone;
-    TimePoint since{};           // begin of the record, for this endpoint
-    std::int32_t elsewhere = 0;  // collectives in flight of other streams
+    TimePoint since{};  // begin of the record, for this endpoint
+    /// Of collectives in flight of other streams: time of computation meanwhile, in thousandths.
+    std::vector<std::int64_t> elsewhere{};
   };
   /// Per stream.
   struct Place {
@@ -120,6 +121,7 @@ class RecordedWork {
 
   [[nodiscard]] const Activity& current(std::uint32_t stream) const;
   [[nodiscard]] bool calls(std::uint32_t stream) const;
+  [[nodiscard]] std::int64_t permille_of_call(std::uint32_t stream) const;
   [[nodiscard]] TimePoint end_of_call(std::uint32_t stream) const;
   [[nodiscard]] bool may_begin(const Cell& cell) const;
   [[nodiscard]] std::vector<ActivityRef> launched_by(const Cell& cell) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -11,6 +12,13 @@
 #include "sim/engine/transfers.hpp"
 
 namespace lockstep::engine {
+
+namespace {
+
+constexpr std::int64_t kWhole = 1000;  // of times in thousandths
+
+
+}  // namespace
 
 Streams::Streams(const ReplayState& state)
     : workload_{state.workload},
@@ -25,10 +33,13 @@ Streams::Streams(const ReplayState& state)
   }
   LOCKSTEP_CHECK(streams_.size() < kStream);
   LOCKSTEP_CHECK(workload_->slowed_permille >= 1000);
-  if (workload_->slowed_permille > 1000) {
+  const bool slows = std::any_of(workload_->calls.begin(), workload_->calls.end(),
+                                 [](const auto& call) { return call.slowed_permille > kWhole; });
+  if (workload_->slowed_permille > kWhole || slows) {
     computing_at_.resize(state.network->endpoints.size());
     communicating_.resize(state.network->endpoints.size());
-    slowed_.resize(state.network->endpoints.size());
+    slowing_.resize(state.network->endpoints.size());
+    slowed_.resize(state.network->endpoints.size(), kWhole);
   }
   waiting_for_.assign(operations, 0);
   add_dependencies();
@@ -192,8 +203,6 @@ namespace {
       static_cast<std::int64_t>((product + denominator / 2) / Int128{denominator}));
 }
 
-constexpr std::int64_t kWhole = 1000;
-
 }  // namespace
 
 void Streams::begin_computing(std::uint32_t stream, const Activity& operation) {
@@ -220,8 +229,8 @@ void Streams::begin_computing(std::uint32_t stream, const Activity& operation) {
 Duration Streams::time_of(std::uint32_t stream, std::uint32_t index) const {
   const Stream& of = workload_->streams[stream];
   const Duration alone = of.all()[index].duration;
-  const bool slower = streams_[stream].slows && slowed_[of.endpoint];
-  return slower ? scaled(alone, workload_->slowed_permille, kWhole) : alone;
+  const std::int64_t permille = streams_[stream].slows ? slowed_[of.endpoint] : kWhole;
+  return permille > kWhole ? scaled(alone, permille, kWhole) : alone;
 }
 
 /// Of an operation whose predecessor's end is known.
@@ -268,26 +277,32 @@ void Streams::look_at_end(std::uint32_t stream) {
   state_->queue.push(make_event(EventKind::computed, stream, state.until));
 }
 
-void Streams::communicates(std::uint32_t stream, int more) {
+void Streams::communicates(std::uint32_t stream, std::int64_t permille, bool begins) {
   if (communicating_.empty()) return;
   const EndpointId at = endpoint_of(stream);
-  if (recorded_ != nullptr) recorded_->communicates(stream, more);
-  const bool before = communicating_[at] > 0;
-  communicating_[at] += more;
-  if (before != (communicating_[at] > 0)) changed_.push_back(at);
+  const std::int64_t one = std::max(permille, workload_->slowed_permille);
+  if (recorded_ != nullptr) recorded_->communicates(stream, one, begins);
+  communicating_[at] += begins ? one : -one;
+  std::vector<std::int64_t>& all = slowing_[at];
+  if (begins) {
+    all.push_back(one);
+  } else {
+    all.erase(std::find(all.begin(), all.end(), one));
+  }
+  changed_.push_back(at);
 }
 
 void Streams::change_speeds() {
   for (const EndpointId at : changed_) {
-    const bool slower = communicating_[at] > 0;
-    if (slowed_[at] == slower) continue;  // as before this instant
-    slowed_[at] = slower;
-    for (const std::uint32_t stream : computing_at_[at]) change_speed(stream, slower);
+    const std::int64_t now = slowest(slowing_[at]);
+    const std::int64_t before = std::exchange(slowed_[at], now);
+    if (before == now) continue;  // as before this instant
+    for (const std::uint32_t stream : computing_at_[at]) change_speed(stream, before, now);
   }
   changed_.clear();
 }
 
-void Streams::change_speed(std::uint32_t stream, bool slower) {
+void Streams::change_speed(std::uint32_t stream, std::int64_t before, std::int64_t after) {
   StreamState& state = streams_[stream];
   const std::vector<TimePoint>& ends = ends_[stream];
   while (ends[state.index] <= state_->now()) {
@@ -300,9 +315,7 @@ void Streams::change_speed(std::uint32_t stream, bool slower) {
     return;
   }
   const Duration left = ends[state.index] - state_->now();
-  const std::int64_t slow = workload_->slowed_permille;
-  const Duration takes = slower ? scaled(left, slow, kWhole) : scaled(left, kWhole, slow);
-  time_run(stream, state.index, state_->now() + takes);
+  time_run(stream, state.index, state_->now() + scaled(left, after, before));
 }
 
 /// When an operation on a shared processor is done that its stream has reached.
@@ -404,10 +417,11 @@ bool Streams::computes_at(EndpointId at, const std::vector<std::uint32_t>& but) 
   });
 }
 
-void Streams::set_communicating(EndpointId at, std::int32_t calls) {
+void Streams::set_communicating(EndpointId at, std::vector<std::int64_t> permilles) {
   if (communicating_.empty()) return;
-  communicating_[at] = calls;
-  slowed_[at] = calls > 0;
+  communicating_[at] = std::accumulate(permilles.begin(), permilles.end(), std::int64_t{0});
+  slowed_[at] = slowest(permilles);
+  slowing_[at] = std::move(permilles);
 }
 
 void Streams::launch_earlier(const std::vector<RepeatingPart>& parts, Duration period,

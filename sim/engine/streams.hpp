@@ -31,6 +31,9 @@ struct StreamState {
   Duration earlier;  // by so much it is launched earlier than its operations say
 };
 
+/// The highest of what slows computation down, in thousandths of its time; 1000: nothing does.
+[[nodiscard]] std::int64_t slowest(const std::vector<std::int64_t>& permilles);
+
 /// Streams: operation after operation, each when what it waits for is done. Copyable.
 class Streams {
  public:
@@ -52,8 +55,8 @@ class Streams {
   void finish_operation(std::uint32_t stream);
   /// The predicted end of the stream's run may have come.
   void end_run(std::uint32_t stream);
-  /// The stream takes part in one more collective, or one less.
-  void communicates(std::uint32_t stream, int more);
+  /// A call that slows computation down by `permille` begins or ends on a stream's endpoint.
+  void communicates(std::uint32_t stream, std::int64_t permille, bool begins);
   /// At the end of an instant: what is left of computation in flight takes longer from the first
   /// collective on, and less long from the end of the last.
   void change_speeds();
@@ -79,8 +82,13 @@ class Streams {
                  Duration later);
   /// Whether a stream but these computes at the endpoint, and communication slows it down.
   [[nodiscard]] bool computes_at(EndpointId at, const std::vector<std::uint32_t>& but) const;
-  /// Collectives in flight at an endpoint since the last instant.
-  void set_communicating(EndpointId at, std::int32_t calls);
+  /// What slows computation down at an endpoint since the last instant, one number for each
+  /// collective in flight, in thousandths.
+  void set_communicating(EndpointId at, std::vector<std::int64_t> permilles);
+  /// None where nothing slows.
+  [[nodiscard]] std::vector<std::int64_t> slowing(EndpointId at) const {
+    return slowing_.empty() ? std::vector<std::int64_t>{} : slowing_[at];
+  }
 
   [[nodiscard]] std::size_t size() const { return streams_.size(); }
   [[nodiscard]] const StreamState& operator[](std::size_t stream) const { return streams_[stream]; }
@@ -97,8 +105,9 @@ class Streams {
   [[nodiscard]] const std::vector<std::vector<TimePoint>>& ends() const { return ends_; }
   /// The last launch that something had to wait for.
   [[nodiscard]] TimePoint late_launch() const { return late_launch_; }
-  /// Per endpoint, collectives in flight; empty where nothing slows computation down.
-  [[nodiscard]] const std::vector<std::int32_t>& communicating() const { return communicating_; }
+  /// Per endpoint, the sum of what slows computation down, in thousandths, over the collectives in
+  /// flight; empty where nothing does.
+  [[nodiscard]] const std::vector<std::int64_t>& communicating() const { return communicating_; }
 
  private:
   void add_dependencies();
@@ -107,7 +116,7 @@ class Streams {
 
   [[nodiscard]] TimePoint issued_at(std::uint32_t stream, std::uint32_t index) const;
   void begin_operation(std::uint32_t stream);
-  void change_speed(std::uint32_t stream, bool slower);
+  void change_speed(std::uint32_t stream, std::int64_t before, std::int64_t after);
   void touch(std::uint32_t stream);
   void begin_computing(std::uint32_t stream, const Activity& operation);
   [[nodiscard]] Duration time_of(std::uint32_t stream, std::uint32_t index) const;
@@ -136,9 +145,10 @@ class Streams {
   std::unordered_map<std::uint64_t, TimePoint> processor_free_;  // by endpoint and processor
   // Per endpoint, ascending: streams that compute on no processor; empty where nothing slows.
   std::vector<std::vector<std::uint32_t>> computing_at_;
-  std::vector<std::int32_t> communicating_;
-  std::vector<bool> slowed_;         // endpoints where some are, before this instant
-  std::vector<EndpointId> changed_;  // in this instant, from none to some or back
+  std::vector<std::int64_t> communicating_;
+  std::vector<std::vector<std::int64_t>> slowing_;  // per endpoint: of the collectives in flight
+  std::vector<std::int64_t> slowed_;  // per endpoint, in thousandths, before this instant
+  std::vector<EndpointId> changed_;   // in this instant, perhaps
 };
 
 }  // namespace lockstep::engine

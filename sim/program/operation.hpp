@@ -44,6 +44,20 @@ struct Ref {
   friend bool operator==(const Ref&, const Ref&) = default;
 };
 
+/// An all-to-all of experts' tokens of which a rank, and a node of several ranks, gets one copy,
+/// to however many of its experts they go (DeepEP).
+struct TokenCopies {
+  std::int64_t experts = 1;
+  std::int64_t top_k = 1;
+  std::int64_t groups = 1;  // of experts in order; a token goes to those of at most `group_top_k`
+  std::int64_t group_top_k = 1;
+  double widening = 1;      // bytes that travel over those of the tensor's numbers
+  bool returns = false;     // from experts to tokens: copies are added up on the way
+  int multiprocessors = 0;  // that it takes from concurrent computation
+
+  friend bool operator==(const TokenCopies&, const TokenCopies&) = default;
+};
+
 /// Participants of a communication, by mesh axes instead of ranks.
 struct Communication {
   Collective collective = Collective::all_reduce;
@@ -62,7 +76,8 @@ struct Communication {
   std::string group{};      // name in reports: tp, cp, ep, dp, pp, embedding
   /// send, receive: the peer's position along `over` relative to the own, modulo its size.
   int offset = 0;
-  TrafficWeight traffic_weight = 1;  // on links that others use at the same time
+  TrafficWeight traffic_weight = 1;     // on links that others use at the same time
+  std::optional<TokenCopies> copies{};  // all_to_all; none: each token once for each of its experts
 };
 
 /// The matrices of one size in a stack. Every item of the stack is `row_parts` * `column_parts`

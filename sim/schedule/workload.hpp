@@ -31,6 +31,8 @@ struct CollectiveCall {
   std::optional<Duration> takes{};
   /// Of its transfers on links that others use at the same time.
   TrafficWeight traffic_weight = 1;
+  /// Time of a member's computation meanwhile, as Workload::slowed_permille; the higher one counts.
+  std::int64_t slowed_permille = 1000;
 };
 
 /// Identifies an operation: stream and index in it.

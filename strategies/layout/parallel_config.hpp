@@ -73,6 +73,10 @@ enum class UpdateStart : std::uint8_t { after_all, by_bucket };
 /// reduction.
 enum class GradientPass : std::uint8_t { zero, scale, check };
 
+/// How tokens reach their experts: one copy for each of them (NCCL's all-to-all), or one for each
+/// rank and between nodes one for each node (DeepEP).
+enum class Dispatcher : std::uint8_t { all_to_all, deepep };
+
 /// How gradients are cut into buckets (ZeRO-0 and -1), by the software stack.
 struct BucketForm {
   Bytes usual{25'000'000};             // the stack's size
@@ -156,6 +160,8 @@ struct ParallelConfig {
   StateConfig state{};
   ModelForm form{};            // set by the software stack
   double capacity_factor = 0;  // of experts; 0: dropless
+  Dispatcher dispatcher = Dispatcher::all_to_all;
+  int dispatch_sms = 20;  // deepep: streaming multiprocessors of its kernels
   /// Load of the busiest expert over the mean load, limited by the capacity factor; none: balanced
   /// experts, or full ones with a capacity factor.
   std::optional<double> expert_skew{};
@@ -173,6 +179,8 @@ struct ParallelConfig {
   [[nodiscard]] bool passes_over_gradients(GradientPass what) const {
     return zero < 2 && exchange == GradientExchange::all_reduce && gradient_passes.contains(what);
   }
+  /// Whether all-to-alls of experts have a stream of their own.
+  [[nodiscard]] bool overlaps_experts() const { return overlaps(Overlap::ep); }
   /// Backward in two halves: input gradients and weight gradients (zero-bubble schedules).
   [[nodiscard]] bool splits_backward() const { return pp > 1 && schedule >= PipelineOrder::zb_h1; }
   [[nodiscard]] bool has_outer_loop() const { return exchange == GradientExchange::diloco; }

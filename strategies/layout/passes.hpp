@@ -61,6 +61,9 @@ void shard_tensors(TrainingStepAssembly& step);
 /// With PrecisionRecipe::reduces_maxima and sequence parallelism: before the cast of an operand
 /// that is gathered, the all-reduce of its largest absolute value.
 void reduce_maxima(TrainingStepAssembly& step);
+/// With the dispatcher deepep, all-to-alls of experts carry one copy of a token per rank, and
+/// between nodes one per node (sharding/expert_copies.hpp).
+void deduplicate_tokens(TrainingStepAssembly& step);
 /// With ParallelConfig::expert_skew, gives every rank the load of the rank with the busiest expert.
 /// Scales Dim::slot of tensors with sharded experts, and so their GEMMs, messages and memory;
 /// tokens on their source rank are unchanged. GEMMs get that load over the mean as
@@ -162,6 +165,10 @@ inline constexpr auto has_skew = [](Step step) {
   const TransformerConfig* model = step.model.transformer();
   return model != nullptr && model->experts && step.parallel.expert_skew;
 };
+inline constexpr auto deduplicates = [](Step step) {
+  const TransformerConfig* model = step.model.transformer();
+  return model != nullptr && model->experts && step.parallel.dispatcher == Dispatcher::deepep;
+};
 inline constexpr auto recomputes = [](Step step) {
   return step.parallel.recompute != Recompute::none;
 };
@@ -225,6 +232,11 @@ inline constexpr std::array kStrategyPasses = [] {
       StrategyPass{.name = "load_experts",
                    .run = load_experts,
                    .applies = has_skew,
+                   .needs = {sharded},
+                   .precedes = {weights_listed}},
+      StrategyPass{.name = "deduplicate_tokens",
+                   .run = deduplicate_tokens,
+                   .applies = deduplicates,
                    .needs = {sharded},
                    .precedes = {weights_listed}},
       StrategyPass{.name = "circulate_keys",

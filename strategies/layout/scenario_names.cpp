@@ -59,6 +59,12 @@ const Names<Overlap>& overlap_names() {
   return names;
 }
 
+const Names<Dispatcher>& dispatcher_names() {
+  static const Names<Dispatcher> names{{"alltoall", Dispatcher::all_to_all},
+                                       {"deepep", Dispatcher::deepep}};
+  return names;
+}
+
 const Names<GradientReduction>& reduction_names() {
   static const Names<GradientReduction> names{
       {"every_microbatch", GradientReduction::every_microbatch},

@@ -18,6 +18,7 @@ using Names = std::vector<std::pair<std::string_view, T>>;
 [[nodiscard]] const Names<ContextKind>& context_names();
 [[nodiscard]] const Names<GradientExchange>& exchange_names();
 [[nodiscard]] const Names<Overlap>& overlap_names();
+[[nodiscard]] const Names<Dispatcher>& dispatcher_names();
 [[nodiscard]] const Names<GradientReduction>& reduction_names();
 [[nodiscard]] const Names<UpdateStart>& update_names();
 [[nodiscard]] const Names<Optimizer>& optimizer_names();

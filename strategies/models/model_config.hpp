@@ -19,6 +19,10 @@ struct ExpertsConfig {
   std::int64_t shared_ffn = 0;    // inner dimension of one shared expert
   std::int64_t dense_layers = 0;  // leading layers with a plain MLP
   std::int64_t every = 1;         // every n-th layer has experts, starting with the n-th
+  /// Groups of as many experts in order, of which a token goes to those of `group_top_k` (DeepSeek;
+  /// node-limited routing where a group is a node's experts).
+  std::int64_t groups = 1;
+  std::int64_t group_top_k = 1;
 
   friend bool operator==(const ExpertsConfig&, const ExpertsConfig&) = default;
 };

@@ -1,8 +1,5 @@
 #include "strategies/scenario/parallel_fields.hpp"
 
-#include "strategies/pipeline/pipeline_order.hpp"
-#include "strategies/scenario/pipeline_layout.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +9,11 @@
 #include "sim/config/complaint.hpp"
 #include "sim/config/json_values.hpp"
 #include "strategies/collectives/registry/spec.hpp"
+#include "strategies/layout/expert_problems.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/scenario/state_field.hpp"
+#include "strategies/pipeline/pipeline_order.hpp"
+#include "strategies/scenario/pipeline_layout.hpp"
 
 namespace lockstep {
 namespace {
@@ -416,6 +416,15 @@ const std::vector<ParallelField>& parallel_fields() {
       number("capacity_factor", &Config::capacity_factor, 0, kMostRatio,
              "Expert capacity: slots per expert and source rank, ceil(tokens * top_k / experts * "
              "capacity_factor); 0: dropless (default: 0)"),
+      choice(
+          "dispatcher", &Config::dispatcher, "dispatcher of tokens", dispatcher_names(),
+          "Copies of tokens that travel to experts: alltoall (NCCL), one for each of them; deepep, "
+          "one for each rank and between nodes for each node (default: alltoall)")
+          .impossible(dispatcher_problem)
+          .without_effect(idle_dispatcher),
+      count("dispatch_sms", &Config::dispatch_sms, 1, 1'000,
+            "deepep: multiprocessors taken from concurrent computation (default: 20)")
+          .without_effect(idle_dispatch_sms),
       algorithms_field(),
       traffic_weights_field(),
       skew_field(),

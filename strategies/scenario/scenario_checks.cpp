@@ -73,6 +73,23 @@ void check_precision(ObjectReader& in, const ScenarioParts& parts) {
   }
 }
 
+/// Kernels that dispatch tokens leave multiprocessors to what is computed meanwhile.
+void check_multiprocessors(ObjectReader& in, const ScenarioParts& parts) {
+  const ParallelConfig& parallel = parts.parallel;
+  if (parallel.dispatcher != Dispatcher::deepep || !parallel.overlaps_experts()) return;
+  const Device& device = parts.cluster.device;
+  if (!device.multiprocessors) {
+    note_at(in, "parallel.dispatcher",
+            fmt::format("deepep takes multiprocessors from computation, and {} does not say how "
+                        "many it has",
+                        in_quotes(device.id)));
+  } else if (parallel.dispatch_sms >= *device.multiprocessors) {
+    note_at(in, "parallel.dispatch_sms",
+            fmt::format("dispatch_sms = {}; {} has {} multiprocessors, and computation needs some",
+                        parallel.dispatch_sms, in_quotes(device.id), *device.multiprocessors));
+  }
+}
+
 double layers_of(const ModelConfig& model) {
   if (const auto* transformer = model.transformer()) {
     return static_cast<double>(transformer->layers);
@@ -187,6 +204,7 @@ std::vector<WithoutEffect> without_effect(ObjectReader& in, const ScenarioParts&
 
 std::vector<ScenarioNote> check_together(ObjectReader& in, const ScenarioParts& parts) {
   check_precision(in, parts);
+  check_multiprocessors(in, parts);
   check_length(in, parts);
   check_size(in, parts);
   note_layout_problems(in, parts);

@@ -176,6 +176,8 @@ JsonObject members_of(const TransformerConfig& model) {
   if (const auto& experts = model.experts) {
     set("experts", json_object({{"count", json_of(experts->experts)},
                                 {"top_k", json_of(experts->top_k)},
+                                {"groups", json_of(experts->groups)},
+                                {"group_top_k", json_of(experts->group_top_k)},
                                 {"ffn", json_of(experts->ffn)},
                                 {"shared", json_of(experts->shared)},
                                 {"shared_ffn",

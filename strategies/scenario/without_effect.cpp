@@ -241,7 +241,16 @@ class Values {
   }
 
   void check_experts() {
-    if (transformer_ != nullptr && transformer_->experts) return;
+    if (transformer_ != nullptr && transformer_->experts) {
+      if (transformer_->experts->groups > 1 && plan_.dispatcher != Dispatcher::deepep)
+        out_.push_back({"model.experts.groups",
+                        "every expert gets its own copy of a token, wherever it is: dispatcher is "
+                        "alltoall"});
+      return;
+    }
+    if (plan_.dispatcher != Dispatcher::all_to_all)
+      refuse("dispatcher", "dispatcher = {}, but the model has no experts",
+             name_of(dispatcher_names(), plan_.dispatcher));
     if (plan_.capacity_factor > 0)
       refuse("capacity_factor", "capacity_factor = {}, but the model has no experts",
              plan_.capacity_factor);

@@ -128,7 +128,7 @@ ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Communicatio
     for (const int member : group) call.members.push_back(endpoint_(member));
     const int root = how.host ? static_cast<int>(group.size()) - 1 : how.root;
     const ChosenCollective& chosen = choice_.choose(how.collective, how.group, call.members, root,
-                                                    how.host.has_value(), message);
+                                                    how.host.has_value(), message, how.copies);
     call.name = chosen.text;
     call.members = choice_.participants(chosen, std::move(call.members));
     call.schedule = chosen.schedule;
@@ -142,9 +142,10 @@ ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Communicatio
 std::string ReplayedTimes::collective_key(int rank, const RoleProgram& role,
                                           const RoleOperation& operation) const {
   const Communication& how = *operation.operation->communication;
-  return fmt::format("{}/{}/{}/{}/{}", to_string(how.collective), how.group,
+  const char* copies = !how.copies ? "" : how.copies->returns ? "/back" : "/there";
+  return fmt::format("{}/{}/{}/{}/{}{}", to_string(how.collective), how.group,
                      message_of(role, operation).count(), how.host.has_value(),
-                     place_key(communicator_of(program_, rank, how).members));
+                     place_key(communicator_of(program_, rank, how).members), copies);
 }
 
 Duration ReplayedTimes::collective(int rank, const RoleProgram& role,

@@ -119,6 +119,28 @@ AttentionWindow read_window(ObjectReader& in) {
   return window;
 }
 
+void read_groups(ObjectReader& in, ExpertsConfig& experts) {
+  experts.groups =
+      in.integer({"groups",
+                  "Groups of equally many experts; a token's experts are of group_top_k of them "
+                  "(default: 1)"},
+                 1, kMostExperts, 1);
+  experts.group_top_k = in.integer(
+      {"group_top_k", "Groups per token: nodes, where a node has one group (default: 1)"}, 1,
+      kMostExperts, 1);
+  if (experts.experts % experts.groups != 0) {
+    in.note("groups", fmt::format("not a divisor of the {} experts", experts.experts));
+  } else if (experts.group_top_k > experts.groups) {
+    in.note("group_top_k", fmt::format("at most the {} groups that there are", experts.groups));
+  } else if (const std::int64_t most = experts.experts / experts.groups * experts.group_top_k;
+             experts.top_k > most && experts.top_k <= experts.experts) {
+    in.note("group_top_k", fmt::format("groups of {} experts: {} of them have {}, less than the "
+                                       "{} of top_k",
+                                       experts.experts / experts.groups, experts.group_top_k, most,
+                                       experts.top_k));
+  }
+}
+
 ExpertsConfig read_experts(ObjectReader& in, const TransformerConfig& config) {
   ExpertsConfig experts;
   experts.experts = in.integer({"count", "Number of routed experts"}, 2, kMostExperts);
@@ -139,6 +161,7 @@ ExpertsConfig read_experts(ObjectReader& in, const TransformerConfig& config) {
   if (experts.top_k > experts.experts) {
     in.note("top_k", fmt::format("at most the {} experts that there are", experts.experts));
   }
+  read_groups(in, experts);
   return experts;
 }
 

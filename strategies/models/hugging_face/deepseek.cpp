@@ -12,6 +12,17 @@ void read_later_experts(Keys& keys, TransformerConfig& config) {
   read_experts(
       keys, config,
       {.count = "n_routed_experts", .ffn = "moe_intermediate_size", .shared = "n_shared_experts"});
+  // The first class of routers, "greedy", has no groups to choose (DeepSeek-V2-Lite).
+  const std::int64_t groups = std::max<std::int64_t>(1, keys.count("n_group", kMostExperts, 1));
+  const std::int64_t chosen = std::max<std::int64_t>(1, keys.count("topk_group", kMostExperts, 1));
+  const bool fits = config.experts->experts % groups == 0 && chosen <= groups &&
+                    config.experts->experts / groups * chosen >= config.experts->top_k;
+  if (groups > 1 && !fits)
+    keys.refuse("n_group",
+                "groups of equally many experts, of which topk_group have as many as a "
+                "token goes to");
+  config.experts->groups = groups;
+  config.experts->group_top_k = chosen;
   config.experts->dense_layers = keys.count("first_k_dense_replace", config.layers, 0);
   if (keys.size("moe_layer_freq", kMostLayers, 1) != 1) {
     keys.refuse("moe_layer_freq", "only experts in every layer behind the first ones are read");

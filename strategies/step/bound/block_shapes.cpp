@@ -29,7 +29,7 @@ namespace {
 
 void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   key.add(parallel.tp).add(parallel.cp).add(parallel.ep).add(parallel.micro_batch);
-  key.add(parallel.expert_tp());
+  key.add(parallel.expert_tp()).add(static_cast<int>(parallel.dispatcher));
   key.add(static_cast<int>(parallel.recompute)).add(parallel.sequence_parallel ? 1 : 0);
   key.add(static_cast<int>(parallel.precision)).add(static_cast<int>(parallel.cp_kind));
   key.add(parallel.ulysses).add(parallel.zigzag ? 1 : 0).add(parallel.splits_backward() ? 1 : 0);

@@ -105,11 +105,12 @@ Duration OperationBounds::collective(const Communication& how, Bytes message,
   builder.add(key_of(members)).add(static_cast<std::uint64_t>(how.collective));
   for (const char letter : how.group) builder.add(static_cast<std::uint64_t>(letter));
   builder.add(root).add(message.count());
+  if (how.copies) builder.add(how.copies->returns ? 2 : 1);
   const auto [found, is_new] = collectives_.try_emplace(builder.key());
   if (!is_new) return found->second;
   std::vector<EndpointId> endpoints(members.begin(), members.end());
   const ChosenCollective& chosen =
-      choice_.choose(how.collective, how.group, endpoints, root, false, message);
+      choice_.choose(how.collective, how.group, endpoints, root, false, message, how.copies);
   const std::vector<EndpointId> players = choice_.participants(chosen, std::move(endpoints));
   found->second =
       chosen.launch + least_time(*chosen.schedule, players, static_cast<int>(members.size()),

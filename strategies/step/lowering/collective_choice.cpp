@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <utility>
 
 #include "sim/base/check.hpp"
 #include "strategies/collectives/placement/chunk_search.hpp"
 #include "strategies/collectives/sizing.hpp"
+#include "strategies/sharding/token_dispatch.hpp"
 #include "topologies/graph/nodes.hpp"
 
 namespace lockstep {
@@ -124,6 +126,26 @@ AlgorithmSpec CollectiveChoice::named(Collective collective, const std::string& 
   return parsed(given->second, collective).value_or(AlgorithmSpec{});
 }
 
+CollectiveChoice::Made& CollectiveChoice::make_dispatch(const Call& call,
+                                                        const std::vector<EndpointId>& members) {
+  std::vector<int> nodes;
+  for (const EndpointId member : members) nodes.push_back(node_of(cluster_, member));
+  const TokenShares shares = token_shares(*call.copies, call.message, nodes);
+  ChosenCollective out;
+  out.block = Bytes{1};
+  out.text = fmt::format("deepep:nodes={}", shares.nodes);
+  const std::string key =
+      fmt::format("{} {} {} {} {} {}", call.group, out.text, shares.per_node,
+                  shares.to_node.count(), shares.to_rank.count(), call.copies->returns);
+  const auto [found, is_new] = made_.try_emplace(key);
+  if (!is_new) return found->second;
+  out.schedule = make_token_dispatch(shares, call.copies->returns);
+  found->second.report = {call.group, call.collective, call.message, members.size(), out.text,
+                          {},         std::nullopt};
+  found->second.chosen = std::move(out);
+  return found->second;
+}
+
 CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
                                                const std::vector<EndpointId>& members) {
   const std::vector<EndpointId> ranks{members.begin(), members.end() - (call.host ? 1 : 0)};
@@ -180,19 +202,36 @@ CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
 
 const ChosenCollective& CollectiveChoice::choose(Collective collective, const std::string& group,
                                                  const std::vector<EndpointId>& members, int root,
-                                                 bool host, Bytes message) {
+                                                 bool host, Bytes message,
+                                                 const std::optional<TokenCopies>& copies) {
   const std::vector<EndpointId> ranks{members.begin(), members.end() - (host ? 1 : 0)};
   const fold::Key shape = shape_of(ranks);
   fold::KeyBuilder builder;
   builder.add(shape.high).add(shape.low).add(static_cast<std::uint64_t>(collective));
   for (const char letter : group) builder.add(static_cast<std::uint64_t>(letter));
   builder.add(root).add(host ? 1 : 0).add(message.count());
+  if (copies)
+    builder.add(copies->experts)
+        .add(copies->top_k)
+        .add(copies->groups)
+        .add(copies->group_top_k)
+        .add(std::int64_t{std::llround(copies->widening * 1e6)})
+        .add(copies->returns ? 1 : 0);
   const fold::Key key = builder.key();
   const auto known = known_.find(key);
   if (known != known_.end()) return reported(*known->second);
-  Made& made = make({collective, group, root, host, message}, members);
+  const Call call{collective, group, root, host, message, copies};
+  Made& made = copies ? make_dispatch(call, members) : make(call, members);
   known_.emplace(key, &made);
   return reported(made);
+}
+
+std::int64_t CollectiveChoice::slowed_permille(const Communication& how) const {
+  if (!how.copies || !device_.multiprocessors) return 1000;
+  const std::int64_t left =
+      std::max<std::int64_t>(1, *device_.multiprocessors - how.copies->multiprocessors);
+  return std::llround(1000.0 * static_cast<double>(*device_.multiprocessors) /
+                      static_cast<double>(left));
 }
 
 const ChosenCollective& CollectiveChoice::reported(Made& made) {

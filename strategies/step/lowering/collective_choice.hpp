@@ -9,6 +9,7 @@
 
 #include "sim/engine/replay.hpp"
 #include "sim/network/network.hpp"
+#include "sim/program/operation.hpp"
 #include "sim/reuse/key.hpp"
 #include "strategies/collectives/placement/reducing_switches.hpp"
 #include "strategies/collectives/registry/registry.hpp"
@@ -57,9 +58,13 @@ class CollectiveChoice {
 
   /// `members`: ranks in order; a root that is a host comes last. `message`: size by the
   /// collective's contract.
-  [[nodiscard]] const ChosenCollective& choose(Collective collective, const std::string& group,
-                                               const std::vector<EndpointId>& members, int root,
-                                               bool host, Bytes message);
+  /// `copies`: Communication::copies, in whose place there is no other algorithm.
+  [[nodiscard]] const ChosenCollective& choose(
+      Collective collective, const std::string& group, const std::vector<EndpointId>& members,
+      int root, bool host, Bytes message, const std::optional<TokenCopies>& copies = std::nullopt);
+  /// CollectiveCall::slowed_permille of a communication: its kernels take multiprocessors from what
+  /// is computed meanwhile.
+  [[nodiscard]] std::int64_t slowed_permille(const Communication& how) const;
   /// Endpoints that execute the chosen schedule: the members, then the switches that reduce.
   [[nodiscard]] std::vector<EndpointId> participants(const ChosenCollective& chosen,
                                                      std::vector<EndpointId> members) const;
@@ -75,6 +80,7 @@ class CollectiveChoice {
     int root;
     bool host;
     Bytes message;
+    const std::optional<TokenCopies>& copies;
   };
   [[nodiscard]] const NcclCommunicator& communicator(const std::vector<EndpointId>& ranks);
   [[nodiscard]] fold::Key shape_of(const std::vector<EndpointId>& ranks) const;
@@ -84,6 +90,7 @@ class CollectiveChoice {
     std::uint64_t reports = 0;  // so many had begun when it was reported last
   };
   [[nodiscard]] Made& make(const Call& call, const std::vector<EndpointId>& members);
+  [[nodiscard]] Made& make_dispatch(const Call& call, const std::vector<EndpointId>& members);
   [[nodiscard]] const ChosenCollective& reported(Made& made);
   [[nodiscard]] AlgorithmSpec named(Collective collective, const std::string& group) const;
   [[nodiscard]] AlgorithmSpec fallback(const Call& call, const NcclFacts& facts) const;

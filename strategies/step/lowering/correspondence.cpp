@@ -52,6 +52,7 @@ class WholeStep final : public Correspondence {
     out.schedule = by.schedule;
     out.block = by.block;
     out.traffic_weight = operation.operation->communication->traffic_weight;
+    out.slowed_permille = in_.choice.slowed_permille(*operation.operation->communication);
     return out;
   }
 
@@ -77,7 +78,7 @@ class WholeStep final : public Correspondence {
                                                const std::vector<EndpointId>& members) const {
     const Communication& how = *operation.operation->communication;
     return in_.choice.choose(how.collective, how.group, members, who.root, how.host.has_value(),
-                             message_of(role, operation));
+                             message_of(role, operation), how.copies);
   }
 
   const LoweringInput& in_;
@@ -89,7 +90,8 @@ class WholeStep final : public Correspondence {
 /// Representatives of the classes of a folded step.
 class FoldedRanks final : public Correspondence {
  public:
-  explicit FoldedRanks(FoldedTrainingStep& fold) : fold_{fold} {}
+  FoldedRanks(FoldedTrainingStep& fold, const CollectiveChoice& choice)
+      : fold_{fold}, choice_{choice} {}
 
   EndpointId begin(int rank) override {
     rank_ = rank;
@@ -115,6 +117,7 @@ class FoldedRanks final : public Correspondence {
     out.members = group.classes;
     out.block = Bytes{1};
     out.traffic_weight = operation.operation->communication->traffic_weight;
+    out.slowed_permille = choice_.slowed_permille(*operation.operation->communication);
     return out;
   }
 
@@ -128,6 +131,7 @@ class FoldedRanks final : public Correspondence {
 
  private:
   FoldedTrainingStep& fold_;
+  const CollectiveChoice& choice_;
   int rank_ = 0;
 };
 
@@ -161,6 +165,7 @@ class TimedRanks final : public Correspondence {
     for (const int rank : simulated_of(members_of(operation)))
       out.members.push_back(in_.endpoint(rank));
     out.takes = in_.times->collective(rank_, role, operation);
+    out.slowed_permille = in_.choice.slowed_permille(*operation.operation->communication);
     return out;
   }
 
@@ -204,7 +209,7 @@ class TimedRanks final : public Correspondence {
 }  // namespace
 
 std::unique_ptr<Correspondence> make_correspondence(const LoweringInput& input) {
-  if (input.fold != nullptr) return std::make_unique<FoldedRanks>(*input.fold);
+  if (input.fold != nullptr) return std::make_unique<FoldedRanks>(*input.fold, input.choice);
   if (input.times != nullptr) return std::make_unique<TimedRanks>(input);
   return std::make_unique<WholeStep>(input);
 }

@@ -30,7 +30,7 @@ bool same_communicator(const Communication& a, const Communication& b) {
 bool same(const TrainingStepCommunication& a, const TrainingStepCommunication& b) {
   return a.kind == b.kind && a.message == b.message && same_communicator(a.how, b.how) &&
          a.how.collective == b.how.collective && a.how.root == b.how.root &&
-         a.how.group == b.how.group && a.how.offset == b.how.offset;
+         a.how.group == b.how.group && a.how.offset == b.how.offset && a.how.copies == b.how.copies;
 }
 
 Bytes bytes_of(const RoleProgram& role, const RoleOperation& operation) {

@@ -35,6 +35,8 @@ class Changes {
 void note(Changes& out, const ExpertsConfig& from, const ExpertsConfig& to) {
   out.note("model.experts.count", from.experts, to.experts);
   out.note("model.experts.top_k", from.top_k, to.top_k);
+  out.note("model.experts.groups", from.groups, to.groups);
+  out.note("model.experts.group_top_k", from.group_top_k, to.group_top_k);
   out.note("model.experts.ffn", from.ffn, to.ffn);
   out.note("model.experts.shared", from.shared, to.shared);
   out.note("model.experts.shared_ffn", from.shared_ffn, to.shared_ffn);

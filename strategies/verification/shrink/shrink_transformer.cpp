@@ -145,6 +145,9 @@ class Shrinking {
     const ExpertsConfig was = experts;
     set("experts.count", experts.experts, expert_count(was));
     set("experts.top_k", experts.top_k, top_k(was, experts.experts));
+    const bool grouped = experts.experts % 2 == 0 && experts.top_k <= experts.experts / 2;
+    set("experts.groups", experts.groups, grouped ? few(was.groups, 2) : 1);
+    set("experts.group_top_k", experts.group_top_k, std::min<std::int64_t>(1, was.group_top_k));
     set("experts.ffn", experts.ffn, multiple(tp_, model_.hidden / 2, was.ffn));
     set("experts.shared", experts.shared, few(was.shared, 2));
     set("experts.shared_ffn", experts.shared_ffn, multiple(tp_, model_.hidden / 2, was.shared_ffn));

@@ -118,6 +118,8 @@ class Comparison {
     require("state", same_state(from_.state, to_.state));
     require("expert_skew", from_.expert_skew == to_.expert_skew);
     require("capacity_factor", from_.capacity_factor == to_.capacity_factor);
+    require("dispatcher", from_.dispatcher == to_.dispatcher);
+    require("dispatch_sms", from_.dispatch_sms == to_.dispatch_sms);
     require("algorithms", from_.algorithms == to_.algorithms);
   }
 

@@ -147,6 +147,31 @@ TransformerConfig experts() {
   return out;
 }
 
+TEST_CASE("whatever carries tokens, one device computes the same") {
+  for (const int pp : {1, 2}) {
+    for (const bool hides : {false, true}) {
+      for (const Dispatcher dispatcher : {Dispatcher::all_to_all, Dispatcher::deepep}) {
+        ParallelConfig parallel = layout(4);
+        parallel.dp = 4;
+        parallel.ep = 4;
+        parallel.pp = pp;
+        parallel.global_batch = 4 * 4;
+        parallel.dispatcher = dispatcher;
+        if (pp > 1) {
+          parallel.vpp = 2;
+          parallel.schedule = PipelineOrder::dualpipe_v;
+        }
+        if (hides) parallel.overlap = {Overlap::ep};
+        TransformerConfig shape = experts();
+        shape.layers = 4;
+        const VerificationReport report =
+            verify_strategy(test::transformer(shape), parallel, 8, two_steps());
+        CHECK(report.problem() == "");
+      }
+    }
+  }
+}
+
 // Of 32 visits a rank makes, an expert takes 8 (capacity factor 1): with a random router some
 // have more than 8 visitors. The loss of step 1 is then not that of the dropless model.
 TEST_CASE("experts with a capacity drop tokens as the reference does") {

@@ -67,6 +67,7 @@ struct Key {
 std::vector<Key> keys_of_parallel() {
   const std::string exchange = "parallel.exchange=";
   const std::string overlap = R"(parallel.overlap=["dp_gradients"])";
+  const std::string deepep = "parallel.dispatcher=deepep";
   return {
       {"dp", {}, {"dense", {}, "8"}},  // what the others leave of 16, or refused
       {"tp", {"dense", {}, "2"}, {}},
@@ -147,6 +148,10 @@ std::vector<Key> keys_of_parallel() {
       {"state.offload", {"dense", {}, "true"}, {}},
       {"capacity_factor", {"experts", {}, "2"}, {"dense", {}, "2"}},
       {"expert_skew", {"experts", {"parallel.ep=8"}, "2"}, {"dense", {}, "2"}},
+      {"dispatcher", {"experts", {"parallel.ep=8"}, "deepep"}, {"dense", {}, "deepep"}},
+      {"dispatch_sms",
+       {"experts", {"parallel.ep=8", deepep, R"(parallel.overlap=["ep"])"}, "54"},
+       {"experts", {"parallel.ep=8", deepep, "parallel.overlap=[]"}, "54"}},
       {"algorithms.tp", {"dense", {"parallel.tp=8"}, "naive"}, {"dense", {}, "naive"}},
       {"algorithms.cp",
        {"dense", {"parallel.cp=8", "parallel.cp_kind=ulysses"}, "bruck"},
@@ -245,6 +250,12 @@ std::vector<Key> keys_of_transformer() {
       {"causal", {"dense", {}, "false"}, {}},
       {"experts.count", {"experts", {}, "16"}, {}},
       {"experts.top_k", {"experts", {}, "4"}, {}},
+      {"experts.groups",
+       {"experts", {"parallel.ep=4", "parallel.dispatcher=deepep"}, "4"},
+       {"experts", {}, "2"}},
+      {"experts.group_top_k",
+       {"experts", {"parallel.ep=4", "parallel.dispatcher=deepep", "model.experts.groups=4"}, "2"},
+       {"experts", {}, "2"}},
       {"experts.ffn", {"experts", {}, "512"}, {}},
       {"experts.shared", {"experts", {}, "1"}, {}},
       {"experts.shared_ffn", {"experts", {shared}, "512"}, {"experts", {}, "512"}},

@@ -122,13 +122,16 @@ class DeepSpeed {
   void others() {
     for (const Overlap what :
          {Overlap::cp, Overlap::ep, Overlap::pp, Overlap::tp, Overlap::tp_backward}) {
+      const bool of_experts = what == Overlap::ep;
       const int degree = what == Overlap::cp   ? of_.cp
-                         : what == Overlap::ep ? of_.ep
+                         : of_experts          ? of_.ep
                          : what == Overlap::pp ? of_.pp
                                                : of_.tp;
       if (degree > 1 && of_.overlaps(what))
         leave_out(fmt::format("overlap of {}", name_of(overlap_names(), what)));
     }
+    if (of_.dispatcher != Dispatcher::all_to_all)
+      leave_out(fmt::format("dispatcher {}", name_of(dispatcher_names(), of_.dispatcher)));
     const std::string order = fmt::format("{}", fmt::join(of_.order, "-"));
     if (order != "tp-cp-dp-pp") leave_out(fmt::format("ranks in the order {}", order));
     if (of_.exchange != GradientExchange::all_reduce)

@@ -129,11 +129,23 @@ class MegatronSettings {
     if (shape == nullptr || !shape->experts) return;
     number("--expert-model-parallel-size", "model.expert_model_parallel_size", of_.ep);
     number("--expert-tensor-parallel-size", "model.expert_tensor_parallel_size", of_.expert_tp());
-    if (of_.ep > 1)
-      text("--moe-token-dispatcher-type", "model.moe_token_dispatcher_type", "alltoall");
+    if (of_.ep > 1) dispatcher();
+    if (shape->experts->groups > 1) {
+      number("--moe-router-num-groups", "model.moe_router_num_groups", shape->experts->groups);
+      number("--moe-router-group-topk", "model.moe_router_group_topk", shape->experts->group_top_k);
+    }
     if (of_.capacity_factor > 0)
       text("--moe-expert-capacity-factor", "model.moe_expert_capacity_factor",
            fmt::format("{}", of_.capacity_factor));
+  }
+
+  void dispatcher() {
+    const bool deepep = of_.dispatcher == Dispatcher::deepep;
+    text("--moe-token-dispatcher-type", "model.moe_token_dispatcher_type",
+         deepep ? "flex" : "alltoall");
+    if (!deepep) return;
+    text("--moe-flex-dispatcher-backend", "model.moe_flex_dispatcher_backend", "deepep");
+    number("--moe-deepep-num-sms", "model.moe_deepep_num_sms", of_.dispatch_sms);
   }
 
   void batch() {
@@ -279,7 +291,7 @@ class MegatronSettings {
         leave_out("overlap of tp without sequence parallelism");
     }
     if (of_.pp > 1) pipeline_overlap();
-    if (of_.ep > 1 && of_.overlaps(Overlap::ep)) {
+    if (of_.ep > 1 && of_.overlaps_experts()) {
       if ((of_.pp == 1 || of_.vpp > 1) && of_.recompute == Recompute::none)
         truth("--overlap-moe-expert-parallel-comm",
               "comm_overlap.overlap_moe_expert_parallel_comm");

@@ -65,8 +65,10 @@ class Torchtitan {
     const TransformerConfig* shape = scenario_.model.transformer();
     if (shape == nullptr || !shape->experts) return;
     number("expert_parallel_degree", of_.ep);
-    if (of_.overlaps(Overlap::ep) && of_.ep > 1)
+    if (of_.overlaps_experts() && of_.ep > 1)
       leave_out("overlap of ep: its all-to-alls run in stream order");
+    if (of_.dispatcher == Dispatcher::deepep)
+      leave_out("dispatcher deepep: its expert_parallel_comm_backend");
     if (of_.ep > 1 && of_.tp > 1) number("expert_tensor_parallel_degree", of_.expert_tp());
     if (of_.expert_tp() != 1 && of_.expert_tp() != of_.tp)
       leave_out(fmt::format("etp {}: expert_tensor_parallel_degree is 1 or tp", of_.etp));

@@ -1,0 +1,36 @@
+#include "strategies/layout/expert_problems.hpp"
+
+#include <fmt/format.h>
+
+#include "strategies/layout/scenario_names.hpp"
+
+namespace lockstep {
+
+std::optional<std::string> dispatcher_problem(const ParallelConfig& of) {
+  if (of.dispatcher == Dispatcher::all_to_all) return {};
+  if (of.expert_tp() > 1)
+    return fmt::format("deepep takes tokens to whole experts: etp is {}", of.expert_tp());
+  if (of.capacity_factor > 0)
+    return fmt::format("deepep has no capacity of experts: capacity_factor is {:g}",
+                       of.capacity_factor);
+  const auto algorithm = of.algorithms.find("ep");
+  if (algorithm == of.algorithms.end()) return {};
+  return fmt::format("deepep is what carries tokens: algorithms.ep is {}", algorithm->second);
+}
+
+std::optional<std::string> idle_dispatcher(const ParallelConfig& of) {
+  if (of.dispatcher == Dispatcher::all_to_all || of.ep > 1) return {};
+  return "dispatcher = deepep, but every rank has all experts: ep is 1";
+}
+
+std::optional<std::string> idle_dispatch_sms(const ParallelConfig& of) {
+  if (of.dispatch_sms == ParallelConfig{}.dispatch_sms) return {};
+  if (of.dispatcher != Dispatcher::deepep)
+    return fmt::format("dispatch_sms = {} requires dispatcher deepep", of.dispatch_sms);
+  if (of.overlaps_experts()) return {};
+  return fmt::format(
+      "dispatch_sms = {} slows down what is computed meanwhile, and overlap does not name ep",
+      of.dispatch_sms);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,53 @@
+#include "strategies/layout/expert_problems.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace lockstep {
+namespace {
+
+ParallelConfig experts_on_ranks() {
+  ParallelConfig out;
+  out.dp = out.ep = 8;
+  return out;
+}
+
+[[nodiscard]] bool says(const std::optional<std::string>& problem, const std::string& what) {
+  return problem && problem->find(what) != std::string::npos;
+}
+
+TEST_CASE("deepep is for whole experts without a capacity, and nothing else carries tokens") {
+  ParallelConfig of = experts_on_ranks();
+  of.dispatcher = Dispatcher::deepep;
+  CHECK(!dispatcher_problem(of));
+  CHECK(!idle_dispatcher(of));
+  of.tp = 2;
+  CHECK(says(dispatcher_problem(of), "etp is 2"));
+  of.etp = 1;
+  CHECK(!dispatcher_problem(of));
+  of.capacity_factor = 1.25;
+  CHECK(says(dispatcher_problem(of), "capacity_factor is 1.25"));
+  of.capacity_factor = 0;
+  of.algorithms["ep"] = "bruck";
+  CHECK(says(dispatcher_problem(of), "algorithms.ep is bruck"));
+  of.dispatcher = Dispatcher::all_to_all;
+  CHECK(!dispatcher_problem(of));
+  of.dispatcher = Dispatcher::deepep;
+  of.ep = 1;
+  CHECK(says(idle_dispatcher(of), "ep is 1"));
+}
+
+TEST_CASE("multiprocessors of kernels count where something is computed meanwhile") {
+  ParallelConfig of = experts_on_ranks();
+  CHECK(!idle_dispatch_sms(of));
+  of.dispatch_sms = 24;
+  CHECK(says(idle_dispatch_sms(of), "requires dispatcher deepep"));
+  of.dispatcher = Dispatcher::deepep;
+  CHECK(says(idle_dispatch_sms(of), "overlap does not name ep"));
+  of.overlap = {Overlap::ep};
+  CHECK(!idle_dispatch_sms(of));
+}
+
+}  // namespace
+}  // namespace lockstep

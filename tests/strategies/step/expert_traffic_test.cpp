@@ -1,0 +1,114 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
+#include "topologies/devices/device.hpp"
+
+/// Tokens of experts: what travels.
+namespace lockstep::test {
+namespace {
+
+/// 16 experts in 4 groups of which a token goes to 2, to 4 experts; 2 layers.
+ModelConfig model() {
+  TransformerConfig shape;
+  shape.layers = 2;
+  shape.hidden = 64;
+  shape.heads = 4;
+  shape.sequence = 64;
+  shape.vocabulary = 128;
+  shape.experts =
+      ExpertsConfig{.experts = 16, .top_k = 4, .ffn = 64, .groups = 4, .group_top_k = 2};
+  return transformer(shape);
+}
+
+/// 16 ranks, or 2 stages of 16, with all experts among each 16: two nodes.
+ParallelConfig layout(int pp = 1) {
+  ParallelConfig out;
+  out.dp = 16;
+  out.pp = pp;
+  out.ep = 16;
+  out.micro_batch = 1;
+  out.global_batch = 16 * 8;
+  if (pp > 1) {
+    out.vpp = 2;
+    out.schedule = PipelineOrder::dualpipe_v;
+  }
+  return out;
+}
+
+FoldCase on_dgx(const ParallelConfig& parallel, ModelConfig of = model()) {
+  FoldCase out{"", {}, cluster_of("dgx-h100", parallel.ranks())};
+  out.layout.model = std::move(of);
+  out.layout.parallel = parallel;
+  out.device.multiprocessors = 132;
+  return out;
+}
+
+Duration step_time(const ParallelConfig& parallel, ModelConfig of = model()) {
+  return simulated_step(on_dgx(parallel, std::move(of)), Folding::off).timeline.end.since_start();
+}
+
+ModelConfig deep_model() {
+  ModelConfig out = model();
+  std::get<TransformerConfig>(out.shape).layers = 8;
+  return out;
+}
+
+TEST_CASE("deepep is the same with ranks folded") {
+  for (const bool hides : {false, true}) {
+    for (const int pp : {1, 2}) {
+      for (const Dispatcher dispatcher : {Dispatcher::all_to_all, Dispatcher::deepep}) {
+        ParallelConfig parallel = layout(pp);
+        parallel.dispatcher = dispatcher;
+        parallel.overlap = hides ? std::set{Overlap::ep, Overlap::pp} : std::set<Overlap>{};
+        const FoldOutcome outcome = hold_against_unfolded(on_dgx(parallel, deep_model()));
+        CHECK(outcome.difference == "");
+        CHECK(outcome.classes < outcome.ranks);
+      }
+    }
+  }
+}
+
+TEST_CASE("all all-to-alls of tokens are deepep's, with both levels, and no others") {
+  ParallelConfig parallel = layout();
+  parallel.dispatcher = Dispatcher::deepep;
+  const TrainingStepUnderTest step{model(), parallel};
+  int there = 0;
+  int back = 0;
+  for (const Message& message : step.messages()) {
+    const bool tokens = message.group() == "ep" && message.collective() == Collective::all_to_all;
+    const auto& copies = message.operation->communication->copies;
+    CHECK(copies.has_value() == tokens);
+    if (copies) ++(copies->returns ? back : there);
+  }
+  // 8 microbatches of 2 layers, forward and backward.
+  CHECK(there == 8 * 2 * 2);
+  CHECK(back == there);
+  const SimulatedTrainingStep simulated = simulated_step(on_dgx(parallel), Folding::off);
+  const auto by = std::count_if(simulated.algorithms.begin(), simulated.algorithms.end(),
+                                [](const ReportedChoice& each) {
+                                  return each.group == "ep" && each.algorithm == "deepep:nodes=2";
+                                });
+  CHECK(by == 2);  // one way and the other
+}
+
+TEST_CASE("computation during deepep runs on the multiprocessors that are left") {
+  ParallelConfig parallel = layout();
+  parallel.dispatcher = Dispatcher::deepep;
+  parallel.overlap = {Overlap::ep};
+  parallel.dispatch_sms = 1;
+  const Duration few = step_time(parallel);
+  parallel.dispatch_sms = 66;
+  const Duration half = step_time(parallel);
+  CHECK(half > few);
+  parallel.overlap = {};
+  const Duration apart = step_time(parallel);
+  parallel.dispatch_sms = 1;
+  CHECK(step_time(parallel) == apart);
+}
+
+}  // namespace
+}  // namespace lockstep::test
