@@ -6,6 +6,20 @@
 
 namespace lockstep {
 
+std::optional<std::string> pairs_problem(const ParallelConfig& of) {
+  if (!of.overlaps(Overlap::ep_pairs) || of.ep == 1) return {};
+  const bool ordered = of.pp == 1 || of.schedule == PipelineOrder::interleaved ||
+                       of.schedule == PipelineOrder::dualpipe_v;
+  if (!ordered)
+    return fmt::format(
+        "\"ep_pairs\" needs a schedule with forward and backward passes of different microbatches "
+        "next to each other, interleaved or dualpipe-v, or one stage; schedule is {}",
+        name_of(pipeline_names(), of.schedule));
+  if (of.zero == 3)
+    return "\"ep_pairs\" takes two layers in turn, and ZeRO-3 gathers one at a time";
+  return {};
+}
+
 std::optional<std::string> dispatcher_problem(const ParallelConfig& of) {
   if (of.dispatcher == Dispatcher::all_to_all) return {};
   if (of.expert_tp() > 1)
@@ -29,7 +43,8 @@ std::optional<std::string> idle_dispatch_sms(const ParallelConfig& of) {
     return fmt::format("dispatch_sms = {} requires dispatcher deepep", of.dispatch_sms);
   if (of.overlaps_experts()) return {};
   return fmt::format(
-      "dispatch_sms = {} slows down what is computed meanwhile, and overlap does not name ep",
+      "dispatch_sms = {} slows down what is computed meanwhile, and overlap names neither ep nor "
+      "ep_pairs",
       of.dispatch_sms);
 }
 

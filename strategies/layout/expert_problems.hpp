@@ -8,6 +8,8 @@
 /// What speaks against a layout's traffic of experts, in one sentence; none: nothing.
 namespace lockstep {
 
+/// Of Overlap::ep_pairs.
+[[nodiscard]] std::optional<std::string> pairs_problem(const ParallelConfig& of);
 /// Of ParallelConfig::dispatcher.
 [[nodiscard]] std::optional<std::string> dispatcher_problem(const ParallelConfig& of);
 

@@ -48,13 +48,15 @@ enum class GradientExchange : std::uint8_t {
 };
 /// Traffic that may overlap with computation. hsdp: gradient reduction over the replicas of hybrid
 /// sharding; outer: DiLoCo's outer gradients, which are then applied at the end of the step; ep:
-/// all-to-alls of experts; tp_backward: of tp only what column-parallel layers gather and reduce in
-/// backward, which needs no GEMMs in chunks.
+/// all-to-alls of experts; ep_pairs: these during computation of another microbatch, one's forward
+/// pass being paired with the other's backward pass; tp_backward: of tp only what column-parallel
+/// layers gather and reduce in backward, which needs no GEMMs in chunks.
 enum class Overlap : std::uint8_t {
   cp,
   dp_gradients,
   dp_parameters,
   ep,
+  ep_pairs,
   hsdp,
   outer,
   pp,
@@ -180,7 +182,9 @@ struct ParallelConfig {
     return zero < 2 && exchange == GradientExchange::all_reduce && gradient_passes.contains(what);
   }
   /// Whether all-to-alls of experts have a stream of their own.
-  [[nodiscard]] bool overlaps_experts() const { return overlaps(Overlap::ep); }
+  [[nodiscard]] bool overlaps_experts() const {
+    return overlaps(Overlap::ep) || overlaps(Overlap::ep_pairs);
+  }
   /// Backward in two halves: input gradients and weight gradients (zero-bubble schedules).
   [[nodiscard]] bool splits_backward() const { return pp > 1 && schedule >= PipelineOrder::zb_h1; }
   [[nodiscard]] bool has_outer_loop() const { return exchange == GradientExchange::diloco; }

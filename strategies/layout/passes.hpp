@@ -136,6 +136,12 @@ void average_weights(TrainingStepAssembly& step);
 /// sends them back.
 void train_on_servers(TrainingStepAssembly& step);
 
+/// With Overlap::ep_pairs, a forward pass and the backward pass of another microbatch go in turn,
+/// cut at the all-to-alls of experts: what one sends travels while the other computes. The order in
+/// a layer is that of Megatron-Core's core/models/common/model_chunk_schedule_plan.py: backward up
+/// to its first all-to-all, forward up to its dispatch, backward of the experts, their forward, and
+/// the rest.
+void pair_microbatches(TrainingStepAssembly& step);
 /// Moves tensors and scripts into the program.
 void finish_program(TrainingStepAssembly& step);
 /// Assigns the communication inside the model's routines to the streams that `overlap` allows;
@@ -198,6 +204,7 @@ inline constexpr auto takes_matrices = [](Step step) {
 inline constexpr auto averages = [](Step step) {
   return step.parallel.exchange == Exchange::parameter_averaging && step.ends_with_average;
 };
+inline constexpr auto pairs = [](Step step) { return step.parallel.overlaps(Overlap::ep_pairs); };
 inline constexpr auto weighs = [](Step step) { return !step.parallel.traffic_weights.empty(); };
 
 }  // namespace step_passes
@@ -350,6 +357,11 @@ inline constexpr std::array kStrategyPasses = [] {
                    .needs = ordered,
                    .precedes = {weights_updated},
                    .gives = {weights_updated}},
+      StrategyPass{.name = "pair_microbatches",
+                   .run = pair_microbatches,
+                   .applies = pairs,
+                   .needs = {weights_updated},
+                   .precedes = {complete}},
       StrategyPass{.name = "finish_program",
                    .run = finish_program,
                    .applies = always,

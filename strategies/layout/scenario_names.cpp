@@ -51,6 +51,7 @@ const Names<Overlap>& overlap_names() {
                                     {"dp_gradients", Overlap::dp_gradients},
                                     {"dp_parameters", Overlap::dp_parameters},
                                     {"ep", Overlap::ep},
+                                    {"ep_pairs", Overlap::ep_pairs},
                                     {"hsdp", Overlap::hsdp},
                                     {"outer", Overlap::outer},
                                     {"pp", Overlap::pp},

@@ -20,6 +20,7 @@ enum class CallWork : std::uint8_t { forward, backward, weight_gradient, other }
 struct ScriptCall {
   CallWork work = CallWork::other;
   Call call{};
+  int pair = 0;  // above 0: passes of two microbatches with the same number go in turn
 };
 
 /// Calls of one pipeline stage, in order.

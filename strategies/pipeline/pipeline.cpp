@@ -68,21 +68,22 @@ class Pipeline {
     for (int stage = 0; stage < step_.parallel.pp; ++stage) {
       step_.stages.push_back({static_cast<std::size_t>(stage), {}});
       out_ = &step_.stages.back().calls;
-      for (const PipelineStep& next : steps_of(stage)) add(stage, next);
+      for (const PipelineStep& next : steps_of(stage)) {
+        if (next.paired) pair_ = ++pairs_;
+        add(stage, next);
+        if (!next.paired) pair_ = 0;
+      }
     }
   }
 
  private:
   [[nodiscard]] std::vector<PipelineStep> steps_of(int stage) const {
-    if (step_.parallel.pp > 1) {
-      return pipeline_order(pipeline_shape(step_.parallel), stage);
+    PipelineShape shape = pipeline_shape(step_.parallel);
+    if (step_.parallel.pp == 1) {
+      shape.order = PipelineOrder::none;
+      shape.stages = shape.chunks = 1;
     }
-    std::vector<PipelineStep> out;
-    for (int m = 0; m < static_cast<int>(step_.parallel.microbatches()); ++m) {
-      out.push_back({PipelineStep::Work::forward, m, 0});
-      out.push_back({PipelineStep::Work::backward, m, 0});
-    }
-    return out;
+    return pipeline_order(shape, stage);
   }
 
   void add(int stage, const PipelineStep& next) {
@@ -111,7 +112,8 @@ class Pipeline {
     const auto [first, last] = step_.chunks[static_cast<std::size_t>(chunk)];
     receive(first, microbatch, true, -way(chunk - 1));
     for (int position = first; position < last; ++position) {
-      out_->push_back({CallWork::forward, {routines(position).forward, position, microbatch}});
+      out_->push_back(
+          {CallWork::forward, {routines(position).forward, position, microbatch}, pair_});
     }
     send(last, microbatch, true, way(chunk));
   }
@@ -120,7 +122,8 @@ class Pipeline {
     const auto [first, last] = step_.chunks[static_cast<std::size_t>(chunk)];
     receive(last, microbatch, false, way(chunk));
     for (int position = last; position-- > first;) {
-      out_->push_back({CallWork::backward, {routines(position).backward, position, microbatch}});
+      out_->push_back(
+          {CallWork::backward, {routines(position).backward, position, microbatch}, pair_});
     }
     send(first, microbatch, false, -way(chunk - 1));
   }
@@ -146,8 +149,9 @@ class Pipeline {
 
   void weight_gradients(int first, int last, int microbatch) {
     for (int position = last; position-- > first;) {
-      out_->push_back(
-          {CallWork::weight_gradient, {routines(position).weight_gradients, position, microbatch}});
+      out_->push_back({CallWork::weight_gradient,
+                       {routines(position).weight_gradients, position, microbatch},
+                       pair_});
     }
   }
 
@@ -242,6 +246,8 @@ class Pipeline {
   }
 
   TrainingStepAssembly& step_;
+  int pairs_ = 0;
+  int pair_ = 0;  // of the step that is added; 0: none
   std::vector<ScriptCall>* out_ = nullptr;
   std::map<std::pair<TensorId, Message>, RoutineId> transfers_;
   std::map<TensorId, TensorId> parts_;

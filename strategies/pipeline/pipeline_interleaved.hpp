@@ -14,6 +14,7 @@ namespace lockstep {
 /// 2104.04473, section 2.2; Megatron-LM, megatron/core/pipeline_parallel/schedules.py,
 /// get_schedule_table().
 [[nodiscard]] std::vector<PipelineStep> interleaved_order(int stages, int stage, int chunks,
-                                                          int microbatches, int group);
+                                                          int microbatches, int group,
+                                                          int more = 0);
 
 }  // namespace lockstep

@@ -35,6 +35,17 @@ std::vector<PipelineStep> in_turn(int microbatches, int warm_up) {
   return steps;
 }
 
+/// Each forward pass with the backward pass right after it.
+std::vector<PipelineStep> in_pairs(std::vector<PipelineStep> steps) {
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    PipelineStep& forward = steps[i - 1];
+    const PipelineStep& backward = steps[i];
+    forward.paired = forward.work == Work::forward && backward.work == Work::backward &&
+                     forward.microbatch != backward.microbatch;
+  }
+  return steps;
+}
+
 /// Groups of microbatches of an interleaved schedule, as Megatron-Core takes them (schedules.py,
 /// forward_backward_pipelining_with_interleaving).
 std::optional<std::string> group_problem(const PipelineShape& of) {
@@ -82,19 +93,24 @@ std::optional<std::string> v_problem(const PipelineShape& of) {
 }  // namespace
 
 PipelineShape pipeline_shape(const ParallelConfig& parallel) {
-  return {parallel.schedule, parallel.pp, parallel.vpp, static_cast<int>(parallel.microbatches()),
-          parallel.microbatch_group};
+  return {parallel.schedule,
+          parallel.pp,
+          parallel.vpp,
+          static_cast<int>(parallel.microbatches()),
+          parallel.microbatch_group,
+          parallel.overlaps(Overlap::ep_pairs)};
 }
 
 std::vector<PipelineStep> pipeline_order(const PipelineShape& shape, int stage) {
   LOCKSTEP_CHECK(!pipeline_problem(shape));
   LOCKSTEP_CHECK(stage >= 0 && stage < shape.stages);
-  const auto& [order, stages, chunks, microbatches, group] = shape;
+  const auto& [order, stages, chunks, microbatches, group, pairs] = shape;
   const int later = stages - 1 - stage;
   const bool split = order >= PipelineOrder::zb_h1;
   if (split && stages == 1) return one_by_one(microbatches);  // no stage waits for a half
   switch (order) {
     case PipelineOrder::none:
+      return pairs ? in_pairs(in_turn(microbatches, 1)) : one_by_one(microbatches);
     case PipelineOrder::naive:
       return one_by_one(microbatches);
     case PipelineOrder::gpipe:
@@ -102,7 +118,10 @@ std::vector<PipelineStep> pipeline_order(const PipelineShape& shape, int stage) 
     case PipelineOrder::one_f_one_b:
       return in_turn(microbatches, later);
     case PipelineOrder::interleaved:
-      return interleaved_order(stages, stage, chunks, microbatches, group > 0 ? group : stages);
+      return pairs ? in_pairs(interleaved_order(stages, stage, chunks, microbatches,
+                                                group > 0 ? group : stages, 1))
+                   : interleaved_order(stages, stage, chunks, microbatches,
+                                       group > 0 ? group : stages);
     case PipelineOrder::zb_h1:
       return handcrafted_zero_bubble(microbatches, later, stages);
     case PipelineOrder::zb_h2:
@@ -116,7 +135,7 @@ std::vector<PipelineStep> pipeline_order(const PipelineShape& shape, int stage) 
     case PipelineOrder::v_min:
       return v_order(order, stages, stage, microbatches);
     case PipelineOrder::dualpipe_v:
-      return dualpipe_v_order(stages, stage, microbatches);
+      return dualpipe_v_order(stages, stage, microbatches, pairs);
   }
   LOCKSTEP_CHECK(false);
 }

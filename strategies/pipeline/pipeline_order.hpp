@@ -19,7 +19,8 @@ struct PipelineStep {
   };
   Work work = Work::forward;
   int microbatch = 0;
-  int chunk = 0;  // on this stage, 0 .. chunks - 1; model_chunk() is its number in the model
+  int chunk = 0;        // on this stage, 0 .. chunks - 1; model_chunk() is its number in the model
+  bool paired = false;  // a forward pass that goes in turn with the backward pass after it
 
   friend bool operator==(const PipelineStep&, const PipelineStep&) = default;
 };
@@ -30,7 +31,8 @@ struct PipelineShape {
   int stages = 1;
   int chunks = 1;  // per stage
   int microbatches = 1;
-  int group = 0;  // as ParallelConfig::microbatch_group
+  int group = 0;       // as ParallelConfig::microbatch_group
+  bool pairs = false;  // Overlap::ep_pairs
 };
 [[nodiscard]] PipelineShape pipeline_shape(const ParallelConfig& parallel);
 
@@ -53,7 +55,11 @@ struct PipelineShape {
 /// 2401.10241, section 3, with equal forward_time, backward_time and weight_time; zb_1p, zb_2p: the
 /// same with the activation memory of one and of two times one_f_one_b. zb_v, v_half, v_min: two
 /// chunks in a V, with all, half and a third of that memory (pipeline_v.hpp); dualpipe_v:
-/// DeepSeek's. With one stage, backward is not split. Requires no pipeline_problem().
+/// DeepSeek's. With `pairs`, none, interleaved and dualpipe_v have pairs of a forward and a
+/// backward pass of different microbatches: interleaved with one forward pass more before the first
+/// of them (Megatron-Core pipeline_parallel/schedules.py, overlap_moe_expert_parallel_comm),
+/// dualpipe_v those of its F&B (deepseek-ai/DualPipe dualpipe/dualpipev.py). With one stage,
+/// backward is not split. Requires no pipeline_problem().
 [[nodiscard]] std::vector<PipelineStep> pipeline_order(const PipelineShape& shape, int stage);
 
 /// Why this schedule is impossible, and what would be possible; none if it is possible.

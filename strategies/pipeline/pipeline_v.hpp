@@ -23,6 +23,7 @@ namespace lockstep {
 /// DualPipeV, of at least 2 * stages microbatches: one half of DeepSeek's DualPipe folded onto the
 /// other. Passes that DeepSeek overlaps stand one after the other.
 /// Source: deepseek-ai/DualPipe, dualpipe/dualpipev.py.
-[[nodiscard]] std::vector<PipelineStep> dualpipe_v_order(int stages, int stage, int microbatches);
+[[nodiscard]] std::vector<PipelineStep> dualpipe_v_order(int stages, int stage, int microbatches,
+                                                         bool pairs = false);
 
 }  // namespace lockstep

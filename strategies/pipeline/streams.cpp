@@ -88,6 +88,7 @@ class ColumnBackward {
   for (const auto& [group, overlap] : kWithinLayers) {
     if (routine.operations[i].communication->group != group) continue;
     if (parallel.overlaps(overlap)) return true;
+    if (overlap == Overlap::ep && parallel.overlaps(Overlap::ep_pairs)) return true;
   }
   if (!parallel.overlaps(Overlap::tp_backward)) return false;
   const ColumnBackward column{program, routine};

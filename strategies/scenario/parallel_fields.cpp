@@ -364,7 +364,7 @@ const std::vector<ParallelField>& parallel_fields() {
           }),
       flag("zigzag", &Config::zigzag,
            "Ring attention: zigzag split that balances causal attention (default: true)"),
-      overlap_field(),
+      overlap_field().impossible(pairs_problem),
       choice("update", &Config::update, "start of the update", update_names(),
              "Start of the optimizer: when all gradients of its rank are reduced, or bucket by "
              "bucket (default: after_all)"),

@@ -165,6 +165,10 @@ class Values {
     const bool experts = transformer_ != nullptr && transformer_->experts;
     idle(Overlap::ep, !experts || plan_.ep == 1,
          experts ? "every rank has all experts, ep is 1" : "the model has no experts");
+    idle(Overlap::ep_pairs, !experts || plan_.ep == 1,
+         experts ? "every rank has all experts, ep is 1" : "the model has no experts");
+    idle(Overlap::ep_pairs, experts && plan_.ep > 1 && plan_.microbatches() == 1,
+         "there is one microbatch");
     idle(Overlap::hsdp, !has_hybrid_shards(), "all replicas are shards of each other");
     idle(Overlap::hsdp, has_hybrid_shards() && plan_.zero == 1 && plan_.updates_by_bucket(),
          "sums of buckets hide already: update is by_bucket");

@@ -33,7 +33,8 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   key.add(static_cast<int>(parallel.recompute)).add(parallel.sequence_parallel ? 1 : 0);
   key.add(static_cast<int>(parallel.precision)).add(static_cast<int>(parallel.cp_kind));
   key.add(parallel.ulysses).add(parallel.zigzag ? 1 : 0).add(parallel.splits_backward() ? 1 : 0);
-  for (const Overlap what : {Overlap::tp, Overlap::tp_backward, Overlap::cp, Overlap::ep})
+  for (const Overlap what :
+       {Overlap::tp, Overlap::tp_backward, Overlap::cp, Overlap::ep, Overlap::ep_pairs})
     key.add(parallel.overlaps(what) ? 1 : 0);
   const StateConfig& state = parallel.state;
   key.add(static_cast<int>(state.weights)).add(static_cast<int>(state.gradients));

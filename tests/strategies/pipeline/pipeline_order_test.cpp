@@ -370,6 +370,52 @@ TEST_CASE("the interleaved order of two stages with two chunks, written out") {
   CHECK(pipeline.of(1) == second);
 }
 
+/// Backward passes whose forward pass before them goes in turn with them.
+int pairs_of(const std::vector<PipelineStep>& steps) {
+  int out = 0;
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    if (!steps[i].paired) continue;
+    CHECK(steps[i].work == Work::forward);
+    CHECK(steps[i + 1].work == Work::backward);
+    CHECK(steps[i].microbatch != steps[i + 1].microbatch);
+    ++out;
+  }
+  CHECK(!steps.back().paired);
+  return out;
+}
+
+TEST_CASE("passes of different microbatches in pairs") {
+  // One stage: F0, then F1 with B0, and so on, at last B alone.
+  const auto alone = pipeline_order({PipelineOrder::none, 1, 1, 5, 0, true}, 0);
+  CHECK(pairs_of(alone) == 4);
+  CHECK(alone.size() == 10);
+  // Interleaved: one more forward pass than without pairs before the first backward pass; all
+  // forward passes after that are in pairs. 2 (p-1-i) + (v-1) p + 1 (Megatron-Core
+  // pipeline_parallel/schedules.py).
+  for (int stage = 0; stage < 4; ++stage) {
+    const PipelineShape shape{PipelineOrder::interleaved, 4, 2, 8, 0, true};
+    const auto steps = pipeline_order(shape, stage);
+    const auto first = std::find_if(steps.begin(), steps.end(), [](const PipelineStep& of) {
+      return of.work == Work::backward;
+    });
+    // The last of the passes before it is its pair.
+    CHECK(first - steps.begin() == 2 * (3 - stage) + 4 + 1 + 1);
+    CHECK(pairs_of(steps) == 16 - (2 * (3 - stage) + 4 + 1));
+    CHECK(pairs_of(pipeline_order({PipelineOrder::interleaved, 4, 2, 8, 0, false}, stage)) == 0);
+  }
+  // DualPipeV, p stages, m microbatches: 2 (m - 2p + i + 1) of the main steps and p - 1 - i after
+  // them; the last stage leaves out the first.
+  for (int stage = 0; stage < 4; ++stage) {
+    const auto steps = pipeline_order({PipelineOrder::dualpipe_v, 4, 2, 10, 0, true}, stage);
+    CHECK(pairs_of(steps) == 2 * (10 - 8 + stage + 1) + (3 - stage) - (stage == 3 ? 1 : 0));
+    auto without = pipeline_order({PipelineOrder::dualpipe_v, 4, 2, 10, 0, false}, stage);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      CHECK(steps[i].work == without[i].work);
+      CHECK(steps[i].microbatch == without[i].microbatch);
+    }
+  }
+}
+
 TEST_CASE("one stage does not cut its backward pass in two") {
   const std::vector<PipelineStep> plain = Pipeline{PipelineOrder::none, 1, 1, 3}.of(0);
   for (const PipelineOrder order :

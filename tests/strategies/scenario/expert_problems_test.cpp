@@ -17,6 +17,25 @@ ParallelConfig experts_on_ranks() {
   return problem && problem->find(what) != std::string::npos;
 }
 
+TEST_CASE("pairs of microbatches need a schedule that has them") {
+  ParallelConfig of = experts_on_ranks();
+  of.overlap = {Overlap::ep_pairs};
+  CHECK(!pairs_problem(of));
+  of.pp = 4;
+  of.schedule = PipelineOrder::one_f_one_b;
+  CHECK(says(pairs_problem(of), "schedule is 1f1b"));
+  of.schedule = PipelineOrder::zb_v;
+  CHECK(says(pairs_problem(of), "schedule is zb-v"));
+  for (const PipelineOrder fits : {PipelineOrder::interleaved, PipelineOrder::dualpipe_v}) {
+    of.schedule = fits;
+    CHECK(!pairs_problem(of));
+  }
+  of.zero = 3;
+  CHECK(says(pairs_problem(of), "ZeRO-3"));
+  of.overlap = {Overlap::ep};
+  CHECK(!pairs_problem(of));
+}
+
 TEST_CASE("deepep is for whole experts without a capacity, and nothing else carries tokens") {
   ParallelConfig of = experts_on_ranks();
   of.dispatcher = Dispatcher::deepep;
@@ -44,9 +63,11 @@ TEST_CASE("multiprocessors of kernels count where something is computed meanwhil
   of.dispatch_sms = 24;
   CHECK(says(idle_dispatch_sms(of), "requires dispatcher deepep"));
   of.dispatcher = Dispatcher::deepep;
-  CHECK(says(idle_dispatch_sms(of), "overlap does not name ep"));
-  of.overlap = {Overlap::ep};
-  CHECK(!idle_dispatch_sms(of));
+  CHECK(says(idle_dispatch_sms(of), "overlap names neither"));
+  for (const Overlap hides : {Overlap::ep, Overlap::ep_pairs}) {
+    of.overlap = {hides};
+    CHECK(!idle_dispatch_sms(of));
+  }
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/devices/device.hpp"
 
-/// Tokens of experts: what travels.
+/// Tokens of experts: what travels, and what is computed meanwhile.
 namespace lockstep::test {
 namespace {
 
@@ -57,13 +57,13 @@ ModelConfig deep_model() {
   return out;
 }
 
-TEST_CASE("deepep is the same with ranks folded") {
-  for (const bool hides : {false, true}) {
+TEST_CASE("deepep and pairs are the same with ranks folded") {
+  for (const bool pairs : {false, true}) {
     for (const int pp : {1, 2}) {
       for (const Dispatcher dispatcher : {Dispatcher::all_to_all, Dispatcher::deepep}) {
         ParallelConfig parallel = layout(pp);
         parallel.dispatcher = dispatcher;
-        parallel.overlap = hides ? std::set{Overlap::ep, Overlap::pp} : std::set<Overlap>{};
+        parallel.overlap = pairs ? std::set{Overlap::ep_pairs, Overlap::pp} : std::set<Overlap>{};
         const FoldOutcome outcome = hold_against_unfolded(on_dgx(parallel, deep_model()));
         CHECK(outcome.difference == "");
         CHECK(outcome.classes < outcome.ranks);
@@ -98,16 +98,30 @@ TEST_CASE("all all-to-alls of tokens are deepep's, with both levels, and no othe
 TEST_CASE("computation during deepep runs on the multiprocessors that are left") {
   ParallelConfig parallel = layout();
   parallel.dispatcher = Dispatcher::deepep;
-  parallel.overlap = {Overlap::ep};
+  parallel.overlap = {Overlap::ep_pairs};
   parallel.dispatch_sms = 1;
   const Duration few = step_time(parallel);
   parallel.dispatch_sms = 66;
   const Duration half = step_time(parallel);
   CHECK(half > few);
+  // Nothing is computed beside them in turn.
   parallel.overlap = {};
   const Duration apart = step_time(parallel);
   parallel.dispatch_sms = 1;
   CHECK(step_time(parallel) == apart);
+}
+
+TEST_CASE("two microbatches in turn hide all-to-alls behind each other's computation") {
+  for (const int pp : {1, 2}) {
+    ParallelConfig parallel = layout(pp);
+    const Duration apart = step_time(parallel, deep_model());
+    parallel.overlap = {Overlap::ep};
+    const Duration within = step_time(parallel, deep_model());
+    parallel.overlap = {Overlap::ep_pairs};
+    const Duration pairs = step_time(parallel, deep_model());
+    CHECK(within <= apart);
+    CHECK(pairs < within);
+  }
 }
 
 }  // namespace

@@ -147,9 +147,9 @@ TransformerConfig experts() {
   return out;
 }
 
-TEST_CASE("whatever carries tokens, one device computes the same") {
+TEST_CASE("whatever carries tokens, and beside whatever, one device computes the same") {
   for (const int pp : {1, 2}) {
-    for (const bool hides : {false, true}) {
+    for (const bool pairs : {false, true}) {
       for (const Dispatcher dispatcher : {Dispatcher::all_to_all, Dispatcher::deepep}) {
         ParallelConfig parallel = layout(4);
         parallel.dp = 4;
@@ -161,7 +161,7 @@ TEST_CASE("whatever carries tokens, one device computes the same") {
           parallel.vpp = 2;
           parallel.schedule = PipelineOrder::dualpipe_v;
         }
-        if (hides) parallel.overlap = {Overlap::ep};
+        if (pairs) parallel.overlap = {Overlap::ep_pairs};
         TransformerConfig shape = experts();
         shape.layers = 4;
         const VerificationReport report =
@@ -170,6 +170,17 @@ TEST_CASE("whatever carries tokens, one device computes the same") {
       }
     }
   }
+  // Megatron-Core's pairs.
+  ParallelConfig parallel = layout(2);
+  parallel.ep = 2;
+  parallel.pp = 2;
+  parallel.vpp = 2;
+  parallel.schedule = PipelineOrder::interleaved;
+  parallel.global_batch = 2 * 4;
+  parallel.overlap = {Overlap::ep_pairs, Overlap::pp};
+  TransformerConfig shape = experts();
+  shape.layers = 4;
+  CHECK(verify_strategy(test::transformer(shape), parallel, 8, two_steps()).problem() == "");
 }
 
 // Of 32 visits a rank makes, an expert takes 8 (capacity factor 1): with a random router some

@@ -132,13 +132,18 @@ template <class T>
   LayoutValue out{0, text};
   if (text == "none" || text == "[]") return {0, "none"};
   if (text == "all") {
-    for (const auto& [name, what] : overlap_names()) out.number |= 1LL << static_cast<int>(what);
+    for (const auto& [name, what] : overlap_names())
+      if (what != Overlap::ep_pairs) out.number |= 1LL << static_cast<int>(what);
     return out;
   }
   std::string rest = text;
   while (true) {
     const std::size_t plus = rest.find('+');
     const std::string name = rest.substr(0, plus);
+    if (name == name_of(overlap_names(), Overlap::ep_pairs))
+      refuse(written,
+             "\"ep_pairs\" is of `run` alone: a plan's bounds take one microbatch after "
+             "the other");
     out.number |= 1LL << named_value(overlap_names(), LayoutKey::overlap, name, written).number;
     if (plus == std::string::npos) return out;
     rest = rest.substr(plus + 1);

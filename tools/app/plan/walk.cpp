@@ -393,6 +393,7 @@ std::int64_t LayoutWalk::useful_overlap(std::int64_t mask) const {
   keep(Overlap::dp_gradients, replicas > 1);
   keep(Overlap::dp_parameters, replicas > 1 && parallel_.zero > 0);
   keep(Overlap::ep, shape != nullptr && shape->experts && parallel_.ep > 1);
+  keep(Overlap::ep_pairs, false);  // no axis of a plan has it
   keep(Overlap::hsdp, hybrid);
   keep(Overlap::outer, parallel_.outer_degree() > 1);
   keep(Overlap::pp, parallel_.pp > 1);

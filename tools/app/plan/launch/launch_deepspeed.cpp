@@ -120,9 +120,9 @@ class DeepSpeed {
   }
 
   void others() {
-    for (const Overlap what :
-         {Overlap::cp, Overlap::ep, Overlap::pp, Overlap::tp, Overlap::tp_backward}) {
-      const bool of_experts = what == Overlap::ep;
+    for (const Overlap what : {Overlap::cp, Overlap::ep, Overlap::ep_pairs, Overlap::pp,
+                               Overlap::tp, Overlap::tp_backward}) {
+      const bool of_experts = what == Overlap::ep || what == Overlap::ep_pairs;
       const int degree = what == Overlap::cp   ? of_.cp
                          : of_experts          ? of_.ep
                          : what == Overlap::pp ? of_.pp
