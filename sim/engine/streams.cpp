@@ -17,8 +17,11 @@ namespace {
 
 constexpr std::int64_t kWhole = 1000;  // of times in thousandths
 
-
 }  // namespace
+
+std::int64_t slowest(const std::vector<std::int64_t>& permilles) {
+  return permilles.empty() ? kWhole : *std::max_element(permilles.begin(), permilles.end());
+}
 
 Streams::Streams(const ReplayState& state)
     : workload_{state.workload},

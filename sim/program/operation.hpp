@@ -138,6 +138,8 @@ struct Operation {
   std::optional<int> ahead{};
   /// Barrier: starts when everything the rank launched before has ended, on all streams.
   bool after_all = false;
+  /// The host waits for its end before it launches anything more.
+  bool host_waits = false;
 };
 
 /// Index of an operand among what an operation reads or writes; none: it has none.

@@ -79,6 +79,17 @@ enum class GradientPass : std::uint8_t { zero, scale, check };
 /// rank and between nodes one for each node (DeepEP).
 enum class Dispatcher : std::uint8_t { all_to_all, deepep };
 
+/// What goes with an all-to-all of tokens where ranks do not know how many each gets, by the
+/// software stack.
+struct TokenCounts {
+  /// How ranks tell each other; none: they do not.
+  std::optional<Collective> exchange{};
+  bool host_waits = false;     // for them, before it launches the all-to-all
+  bool probabilities = false;  // of slots follow in an all-to-all of their own
+
+  friend bool operator==(const TokenCounts&, const TokenCounts&) = default;
+};
+
 /// How gradients are cut into buckets (ZeRO-0 and -1), by the software stack.
 struct BucketForm {
   Bytes usual{25'000'000};             // the stack's size
@@ -163,7 +174,8 @@ struct ParallelConfig {
   ModelForm form{};            // set by the software stack
   double capacity_factor = 0;  // of experts; 0: dropless
   Dispatcher dispatcher = Dispatcher::all_to_all;
-  int dispatch_sms = 20;  // deepep: streaming multiprocessors of its kernels
+  int dispatch_sms = 20;       // deepep: streaming multiprocessors of its kernels
+  TokenCounts token_counts{};  // set by the software stack
   /// Load of the busiest expert over the mean load, limited by the capacity factor; none: balanced
   /// experts, or full ones with a capacity factor.
   std::optional<double> expert_skew{};

@@ -69,6 +69,10 @@ void deduplicate_tokens(TrainingStepAssembly& step);
 /// tokens on their source rank are unchanged. GEMMs get that load over the mean as
 /// Operation::factor.
 void load_experts(TrainingStepAssembly& step);
+/// With ParallelConfig::token_counts, before tokens travel to experts ranks tell each other how
+/// many go where, and the host may wait for that; weights of the experts travel next to the tokens,
+/// and their gradients in backward.
+void exchange_token_counts(TrainingStepAssembly& step);
 /// Attention in hops along the ring of context parallelism (sharding/ring_attention.hpp).
 void circulate_keys(TrainingStepAssembly& step);
 /// Attention to keys and values that are all-gathered along the sequence, again for backward, where
@@ -175,6 +179,10 @@ inline constexpr auto deduplicates = [](Step step) {
   const TransformerConfig* model = step.model.transformer();
   return model != nullptr && model->experts && step.parallel.dispatcher == Dispatcher::deepep;
 };
+inline constexpr auto counts_tokens = [](Step step) {
+  const TransformerConfig* model = step.model.transformer();
+  return model != nullptr && model->experts && step.parallel.token_counts != TokenCounts{};
+};
 inline constexpr auto recomputes = [](Step step) {
   return step.parallel.recompute != Recompute::none;
 };
@@ -244,6 +252,11 @@ inline constexpr std::array kStrategyPasses = [] {
       StrategyPass{.name = "deduplicate_tokens",
                    .run = deduplicate_tokens,
                    .applies = deduplicates,
+                   .needs = {sharded},
+                   .precedes = {weights_listed}},
+      StrategyPass{.name = "exchange_token_counts",
+                   .run = exchange_token_counts,
+                   .applies = counts_tokens,
                    .needs = {sharded},
                    .precedes = {weights_listed}},
       StrategyPass{.name = "circulate_keys",

@@ -146,7 +146,8 @@ class Pairing {
     std::vector<Routine> parts(1);
     bool exchanged = false;
     for (const Operation& operation : whole.operations) {
-      if (exchanged && !exchanges_tokens(operation)) {
+      const bool goes_along = operation.name.ends_with(".weigh");
+      if (exchanged && !exchanges_tokens(operation) && !goes_along) {
         parts.emplace_back();
         exchanged = false;
       }

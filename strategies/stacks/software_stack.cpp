@@ -168,6 +168,24 @@ OverlapDefaults read_overlap(const ValueReader& value) {
   });
 }
 
+const Names<Collective> kCountExchanges{{"all_gather", Collective::all_gather},
+                                        {"all_to_all", Collective::all_to_all}};
+
+TokenCounts read_token_counts(const ValueReader& value) {
+  return value.object([](ObjectReader& in) {
+    TokenCounts out;
+    out.exchange =
+        named(kCountExchanges, in.required({"exchange", "How ranks tell each other their counts"})
+                                   .one_of("collective", keys_of(kCountExchanges)));
+    out.host_waits = in.boolean(
+        {"host_waits", "The host waits for them before it launches the all-to-all of tokens"});
+    out.probabilities = in.boolean({"probabilities",
+                                    "Weights of experts follow the tokens in an all-to-all of "
+                                    "their own, and so do their gradients"});
+    return out;
+  });
+}
+
 /// Reads one stack; with `extends` every key is optional.
 class StackReader {
  public:
@@ -269,6 +287,11 @@ class StackReader {
                   "ZeRO-1: reduce-scatter of gradients instead of all-reduce unless the scenario "
                   "specifies it (default: true)"},
                  stack_.scatter_gradients, read_flag);
+    take_default(in,
+                 {"token_counts",
+                  "Experts without a capacity, ep above 1: what goes with the all-to-all of tokens "
+                  "(default: nothing, as if all ranks knew how many each gets)"},
+                 stack_.token_counts, read_token_counts);
     Reductions reductions{stack_.reduction_without_pipeline, stack_.reduction_with_pipeline};
     take_default(in,
                  {"reduces_gradients",

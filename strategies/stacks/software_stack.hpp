@@ -64,6 +64,8 @@ struct SoftwareStack {
   /// Default for ZeRO-2 and ZeRO-3: when gradients are reduced; none: unsupported.
   std::optional<GradientReduction> reduction_without_pipeline = GradientReduction::every_microbatch;
   std::optional<GradientReduction> reduction_with_pipeline = GradientReduction::last_microbatch;
+  /// Of experts without a capacity.
+  TokenCounts token_counts{};
   /// Traffic that is overlapped, unless a scenario specifies it.
   OverlapDefaults overlap{};
   std::string nccl = "2.30";  // version of the tuning in configs/nccl

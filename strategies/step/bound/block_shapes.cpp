@@ -44,6 +44,9 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   key.add(least_replicas(parallel));
   if (parallel.ep > 1 && parallel.cp > 1)
     for (const std::string& axis : parallel.order) key.add(static_cast<int>(axis.front()));
+  const TokenCounts& counts = parallel.token_counts;
+  key.add(counts.exchange ? static_cast<int>(*counts.exchange) : -1);
+  key.add(counts.host_waits ? 1 : 0).add(counts.probabilities ? 1 : 0);
   key.add(std::int64_t{std::llround(parallel.expert_skew.value_or(0) * 1e6)});
   const ModelForm& form = parallel.form;
   key.add(static_cast<int>(form.loss)).add(form.joined_gemms ? 1 : 0).add(form.stops_early ? 1 : 0);

@@ -35,7 +35,7 @@ KernelTimes::Host KernelTimes::host_of(const Cluster& cluster, int ranks,
 }
 
 bool KernelTimes::host_waits(const Operation& operation) const {
-  if (operation.kind == OperationKind::check_finite) return true;
+  if (operation.kind == OperationKind::check_finite || operation.host_waits) return true;
   if (!host_waits_) return false;
   const bool sends = operation.kind == OperationKind::send && operation.stream == kComputeStream;
   const bool receives = operation.kind == OperationKind::receive && operation.ahead == 0;

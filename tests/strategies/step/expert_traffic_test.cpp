@@ -7,7 +7,7 @@
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/devices/device.hpp"
 
-/// Tokens of experts: what travels, and what is computed meanwhile.
+/// Tokens of experts: what travels, what the host waits for, and what is computed meanwhile.
 namespace lockstep::test {
 namespace {
 
@@ -57,13 +57,15 @@ ModelConfig deep_model() {
   return out;
 }
 
-TEST_CASE("deepep and pairs are the same with ranks folded") {
+TEST_CASE("deepep, pairs and counts are the same with ranks folded") {
   for (const bool pairs : {false, true}) {
     for (const int pp : {1, 2}) {
       for (const Dispatcher dispatcher : {Dispatcher::all_to_all, Dispatcher::deepep}) {
         ParallelConfig parallel = layout(pp);
         parallel.dispatcher = dispatcher;
         parallel.overlap = pairs ? std::set{Overlap::ep_pairs, Overlap::pp} : std::set<Overlap>{};
+        parallel.token_counts = {Collective::all_gather, true,
+                                 dispatcher == Dispatcher::all_to_all};
         const FoldOutcome outcome = hold_against_unfolded(on_dgx(parallel, deep_model()));
         CHECK(outcome.difference == "");
         CHECK(outcome.classes < outcome.ranks);
@@ -122,6 +124,28 @@ TEST_CASE("two microbatches in turn hide all-to-alls behind each other's computa
     CHECK(within <= apart);
     CHECK(pairs < within);
   }
+}
+
+TEST_CASE("counts and weights of tokens are messages of their own") {
+  ParallelConfig parallel = layout();
+  const TrainingStepUnderTest without{model(), parallel};
+  const Traffic tokens = without.traffic("ep", Collective::all_to_all);
+  CHECK(without.traffic("ep", Collective::all_gather).count == 0);
+  // To experts and back, forward and backward; 8 microbatches of 2 layers.
+  CHECK(tokens.count == 4 * 8 * 2);
+  parallel.token_counts = {Collective::all_gather, true, true};
+  const TrainingStepUnderTest with{model(), parallel};
+  // 16 counts of 8 bytes from each of 16 ranks, before each dispatch.
+  CHECK(with.traffic("ep", Collective::all_gather) == Traffic{8 * 2, 8 * 2 * 16 * 16 * 8});
+  // 64 tokens' 4 weights of 4 bytes, there and the gradients back.
+  const Traffic both = with.traffic("ep", Collective::all_to_all);
+  CHECK(both.count == tokens.count + 2 * 8 * 2);
+  CHECK(both.bytes == tokens.bytes + 2 * 8 * 2 * 64 * 4 * 4);
+  // Each rank's 16 counts of 8 bytes, each to where its expert is.
+  parallel.token_counts = {Collective::all_to_all, true, false};
+  const TrainingStepUnderTest exchanged{model(), parallel};
+  CHECK(exchanged.traffic("ep", Collective::all_to_all) ==
+        Traffic{tokens.count + 8 * 2, tokens.bytes + 8 * 2 * 16 * 8});
 }
 
 }  // namespace

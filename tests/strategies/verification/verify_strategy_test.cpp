@@ -162,6 +162,8 @@ TEST_CASE("whatever carries tokens, and beside whatever, one device computes the
           parallel.schedule = PipelineOrder::dualpipe_v;
         }
         if (pairs) parallel.overlap = {Overlap::ep_pairs};
+        parallel.token_counts = {Collective::all_to_all, true,
+                                 dispatcher == Dispatcher::all_to_all};
         TransformerConfig shape = experts();
         shape.layers = 4;
         const VerificationReport report =
@@ -170,7 +172,7 @@ TEST_CASE("whatever carries tokens, and beside whatever, one device computes the
       }
     }
   }
-  // Megatron-Core's pairs.
+  // Megatron-Core's pairs, and its counts.
   ParallelConfig parallel = layout(2);
   parallel.ep = 2;
   parallel.pp = 2;
@@ -178,6 +180,7 @@ TEST_CASE("whatever carries tokens, and beside whatever, one device computes the
   parallel.schedule = PipelineOrder::interleaved;
   parallel.global_batch = 2 * 4;
   parallel.overlap = {Overlap::ep_pairs, Overlap::pp};
+  parallel.token_counts = {Collective::all_gather, true, true};
   TransformerConfig shape = experts();
   shape.layers = 4;
   CHECK(verify_strategy(test::transformer(shape), parallel, 8, two_steps()).problem() == "");
