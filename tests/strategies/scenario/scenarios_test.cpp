@@ -38,6 +38,7 @@ SchemaAgreement agreement() {
 TEST_CASE("every scenario of the definitions ships") {
   const std::set<std::string> expected{"attention-two-gpus",
                                        "data-parallel-from-scratch",
+                                       "deepseek-v3-2048-h800",
                                        "diloco-two-sites",
                                        "gpt-moe",
                                        "gpt3-a100-memory",
