@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <random>
@@ -76,6 +77,9 @@ class Drawn {
     out_.network.router = std::make_shared<OwnPlanes>(hosts);
     out_.workload.slots = Workload::kNoLimit;
     if (!draw_.one_in(3)) out_.workload.slowed_permille = 1000 + 13 * draw_.below(20);
+    // Collectives of their own kernels slow computation down by more than others.
+    for (std::int64_t& slowed : slowed_)
+      if (draw_.one_in(4)) slowed += 100 * draw_.below(4);
     const std::int64_t rounds = 1 + draw_.below(8);
     for (std::int64_t i = 0; i < rounds; ++i) add_round();
     write();
@@ -174,13 +178,16 @@ class Drawn {
     for (std::uint32_t i = 0; i < rings_called_; ++i) {
       CollectiveCall call{"ring", ring, {}, Bytes{2000}, {}};
       for (EndpointId w = 0; w < workers_; ++w) call.members.push_back(1 + w);
+      call.slowed_permille = slowed_[0];
       workload.calls.push_back(std::move(call));
     }
     for (EndpointId w = 0; w < workers_; ++w) {
       const auto first_call = static_cast<std::uint32_t>(workload.calls.size());
-      for (int steps = 1; steps <= 3; ++steps)
-        workload.calls.push_back(
-            {"murmur", std::make_shared<Murmur>(steps), {1 + w}, Bytes{700}, {}});
+      for (int steps = 1; steps <= 3; ++steps) {
+        CollectiveCall call{"murmur", std::make_shared<Murmur>(steps), {1 + w}, Bytes{700}, {}};
+        call.slowed_permille = slowed_[static_cast<std::size_t>(steps)];
+        workload.calls.push_back(std::move(call));
+      }
       const auto first = static_cast<std::uint32_t>(workload.streams.size());
       for (std::uint32_t s = 0; s < kStreams; ++s) {
         Stream stream{1 + w, "stream", {}, patterns[s]};
@@ -245,7 +252,8 @@ class Drawn {
   Case out_;
   std::vector<std::vector<Activity>> program_ = std::vector<std::vector<Activity>>(kStreams);
   std::uint32_t rings_called_ = 0;
-  std::optional<ActivityRef> waited_for_;  // a computation, by the host
+  std::array<std::int64_t, 4> slowed_{1000, 1000, 1000, 1000};  // rings, murmurs of 1 .. 3 steps
+  std::optional<ActivityRef> waited_for_;                       // a computation, by the host
 };
 
 }  // namespace
