@@ -106,8 +106,8 @@ TEST_CASE("a name that is near to none of many is answered with the command that
        {"run llama3-70b --set cluster.file=foo", "`lockstep list clusters` shows all 39\n"},
        {"run llama3-70b --set stack=foo", "`lockstep list stacks` shows all 12\n"},
        {"run llama3-70b --set stack=megtron", "; did you mean \"megatron\"?"},
-       {"run deepseek-v3",
-        "\"deepseek-v3\" is a model: `lockstep plan --model deepseek-v3 --cluster NAME`"}});
+       {"run deepseek-v2",
+        "\"deepseek-v2\" is a model: `lockstep plan --model deepseek-v2 --cluster NAME`"}});
 }
 
 TEST_CASE("problems of a search are placed at the option that was written") {
