@@ -161,6 +161,16 @@ std::vector<SeriesGemm> newton_schulz(const MatrixStack& form, std::int64_t matr
   return {{times, matrices, m, m, n}, {times, matrices, m, m, m}, {times, matrices, m, n, m}};
 }
 
+/// The same on one block of matrices that are cut along one side: its Gram matrix, or what follows
+/// with that of the whole matrix.
+std::vector<SeriesGemm> block_iteration(const MatrixStack& form, std::int64_t matrices, bool gram) {
+  const bool columns = form.column_parts > 1;
+  const std::int64_t side = columns ? form.rows : form.columns;
+  const std::int64_t cut = columns ? form.columns / form.column_parts : form.rows / form.row_parts;
+  if (gram) return {{1, matrices, side, side, cut}};
+  return {{1, matrices, side, side, side}, {1, matrices, side, cut, side}};
+}
+
 /// SOAP of one side m, the other n: the gradient's Gram matrix, the projection of the gradient into
 /// the basis and of the step out of it; every so many steps a new basis from the last one by power
 /// iteration, three products of m^3 (two estimate eigenvalues), and QR, 8/3 m^3 FLOPs with its
@@ -187,8 +197,14 @@ void set_series(Kernel& kernel, const Program& program, const Operation& operati
   const Tensor& stack = tensor_of(program, read_of(operation, Operand::x));
   const MatrixStack& form = operation.matrices.value();
   const std::int64_t matrices = whole(local_length(program, stack, Dim::matrix)) * form.count;
-  const bool preconditions = operation.kind == OperationKind::precondition;
-  kernel.series = preconditions ? soap(form, matrices) : newton_schulz(form, matrices);
+  const bool gram = operation.kind == OperationKind::gram;
+  if (operation.kind == OperationKind::precondition) {
+    kernel.series = soap(form, matrices);
+  } else if (gram || reads(operation, Operand::a)) {
+    kernel.series = block_iteration(form, matrices, gram);
+  } else {
+    kernel.series = newton_schulz(form, matrices);
+  }
   for (const SeriesGemm& gemm : kernel.series) kernel.flops += gemm.flops();
 }
 

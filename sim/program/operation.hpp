@@ -89,7 +89,8 @@ struct MatrixStack {
   std::int64_t count = 1;  // matrices per item: one, or one for each expert
   int row_parts = 1;
   int column_parts = 1;
-  int iterations = 5;                 // orthogonalize: of Newton-Schulz
+  int iterations = 5;       // orthogonalize: of Newton-Schulz
+  bool normalized = false;  // orthogonalize: the norm of every matrix is 1 or less already
   std::int64_t largest_side = 10000;  // precondition: longer sides have no preconditioner
   int every = 10;                     // precondition: steps between two bases
 

@@ -70,10 +70,12 @@ enum class OperationKind : std::uint8_t {
   update,        // per weight: gradient, (weight), states -> weight, states
   // Optimizers of whole matrices. Their gradients become a stack of directions, which is cut by
   // matrices where they are whole, and updates weights when it is back.
-  momentum,       // per weight: gradient, momentum -> its part of the stack, momentum
-  orthogonalize,  // Newton-Schulz iterations on every matrix of a stack
-  precondition,   // a stack and the preconditioners of its matrices, both ways
-  collective,     // one message; see Communication
+  momentum,  // per weight: gradient, momentum -> its part of the stack, momentum
+  // Newton-Schulz iterations on every matrix of a stack; with Gram matrices, one iteration.
+  orthogonalize,
+  gram,          // of every matrix of a stack of blocks: what this block adds to it
+  precondition,  // a stack and the preconditioners of its matrices, both ways
+  collective,    // one message; see Communication
   send,
   receive,
   host_copy,  // between device and host
@@ -312,8 +314,10 @@ inline constexpr std::array kRows{
         Common::none, Flag::in_place, Flag::carries),
     row(Kind::momentum, "momentum", Class::optimizer, "gradient states...", "y states...",
         Common::none, Flag::carries),
-    row(Kind::orthogonalize, "orthogonalize", Class::optimizer, "x", "y", Work::gemm_series,
+    row(Kind::orthogonalize, "orthogonalize", Class::optimizer, "x [a]", "y", Work::gemm_series,
         Common::none, Flag::carries),
+    row(Kind::gram, "gram", Class::optimizer, "x", "a", Work::gemm_series, Common::none,
+        Flag::carries),
     row(Kind::precondition, "precondition", Class::optimizer, "x states...", "y states...",
         Work::gemm_series, Common::none, Flag::carries),
     row(Kind::collective, "collective", Class::communication, "parts...", "results...", Work::none,

@@ -100,6 +100,11 @@ struct BucketForm {
   bool whole_chunks = false;
 };
 
+/// How ranks of a tensor-parallel group orthogonalize the matrices that are cut over them: each
+/// rank all of each matrix, or each rank its block, with Gram matrices all-reduced in every
+/// iteration (Megatron-Core, muon_tp_mode).
+enum class MuonBlocks : std::uint8_t { duplicated, distributed };
+
 /// Precision of model states, per parameter; 2 + 2 + 12 bytes by default.
 struct StateConfig {
   Dtype weights = Dtype::bf16;
@@ -107,8 +112,9 @@ struct StateConfig {
   bool master = true;  // keep an fp32 copy of the weights unless they are fp32
   Optimizer optimizer = Optimizer::adam;
   Dtype moments = Dtype::fp32;
-  bool offload = false;             // optimizer states and update on the host
-  int newton_schulz_steps = 5;      // muon
+  bool offload = false;         // optimizer states and update on the host
+  int newton_schulz_steps = 5;  // muon
+  MuonBlocks muon_blocks = MuonBlocks::duplicated;
   int precondition_frequency = 10;  // soap: steps between two bases of its preconditioners
   std::int64_t max_preconditioner_dim = 10000;  // soap: longer sides have no preconditioner
 

@@ -88,6 +88,12 @@ const Names<Optimizer>& optimizer_names() {
   return names;
 }
 
+const Names<MuonBlocks>& muon_blocks_names() {
+  static const Names<MuonBlocks> names{{"duplicated", MuonBlocks::duplicated},
+                                       {"distributed", MuonBlocks::distributed}};
+  return names;
+}
+
 std::string precision_text(const ParallelConfig& parallel) {
   if (is_narrow(parallel.precision) && !parallel.recipe.of_stack) return parallel.recipe.id;
   return std::string{name_of(precision_names(), parallel.precision)};

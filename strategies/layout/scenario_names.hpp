@@ -22,6 +22,7 @@ using Names = std::vector<std::pair<std::string_view, T>>;
 [[nodiscard]] const Names<GradientReduction>& reduction_names();
 [[nodiscard]] const Names<UpdateStart>& update_names();
 [[nodiscard]] const Names<Optimizer>& optimizer_names();
+[[nodiscard]] const Names<MuonBlocks>& muon_blocks_names();
 /// fp32, fp16, bf16, fp8: of model states, and of GEMMs unless a recipe is named.
 [[nodiscard]] const Names<Dtype>& precision_names();
 /// Of numbers that are stored or sent, not computed with: blocks with scales too.

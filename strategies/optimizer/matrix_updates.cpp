@@ -93,7 +93,7 @@ class MatrixUpdates {
     out.operations.push_back(momentum(of, stack));
     const bool cut = !of.owners.empty();
     if (cut) stack = moved(of, stack, this->stack(of, "owned", true, false), true, out);
-    const bool blocks = !of.blocks.empty();
+    const bool blocks = !of.blocks.empty() && !is_distributed(of);
     if (blocks) stack = gathered(of, stack, this->stack(of, "whole", true, true), out);
     stack = transformed(of, stack, out);
     if (blocks) stack = sliced(stack, this->stack(of, "block", true, false), out);
@@ -157,7 +157,48 @@ class MatrixUpdates {
     return step_.parallel.state.optimizer == Optimizer::soap;
   }
 
+  /// Blocks of one side stay where they are.
+  [[nodiscard]] bool is_distributed(const Matrices& of) const {
+    const bool one_side = of.form.row_parts == 1 || of.form.column_parts == 1;
+    return step_.parallel.state.muon_blocks == MuonBlocks::distributed && !of.blocks.empty() &&
+           one_side && !preconditions();
+  }
+
+  /// Every iteration all-reduces the Gram matrices (Megatron-Core and its Emerging-Optimizers,
+  /// newton_schulz_tp of tp_mode distributed).
+  [[nodiscard]] TensorId iterated(const Matrices& of, TensorId from, Routine& out) {
+    const TensorId to = stack(of, "orthogonal", true, false);
+    const TensorId summand = gram(of, true);
+    const TensorId sum = gram(of, false);
+    for (int i = 0; i < of.form.iterations; ++i) {
+      Operation gram = computed(OperationKind::gram, "gram");
+      gram.matrices = of.form;
+      gram.math = kDirections;
+      (void)added(std::move(gram), i == 0 ? from : to, summand, out);
+      Operation reduce = collective_of(step_, Collective::all_reduce, of.blocks, "reduce_gram");
+      reduce.stream = stream_of(step_, reduce.communication->group, false);
+      (void)added(std::move(reduce), summand, sum, out);
+      Operation iterate = computed(OperationKind::orthogonalize, "orthogonalize");
+      iterate.matrices = of.form;
+      iterate.matrices->normalized = i > 0;
+      iterate.math = kDirections;
+      (void)added(std::move(iterate), i == 0 ? from : to, to, out);
+      out.operations.back().reads.push_back({.tensor = sum});
+    }
+    return to;
+  }
+
+  [[nodiscard]] TensorId gram(const Matrices& of, bool partial) {
+    Tensor out = step_.graph.tensors[stack(of, "orthogonal", true, false)];
+    const std::int64_t side = of.form.column_parts > 1 ? of.form.rows : of.form.columns;
+    out.name += partial ? ".gram.partial" : ".gram";
+    if (partial) out.partial = of.blocks;
+    out.extents.back() = {Dim::element, of.form.count * side * side};
+    return known(std::move(out));
+  }
+
   [[nodiscard]] TensorId transformed(const Matrices& of, TensorId from, Routine& out) {
+    if (is_distributed(of)) return iterated(of, from, out);
     const TensorId to = stack(of, preconditions() ? "preconditioned" : "orthogonal", true, true);
     Operation operation = preconditions() ? computed(OperationKind::precondition, "precondition")
                                           : computed(OperationKind::orthogonalize, "orthogonalize");

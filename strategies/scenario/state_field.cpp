@@ -59,6 +59,12 @@ StateConfig read_state(ObjectReader& in, Dtype precision) {
   state.newton_schulz_steps = static_cast<int>(
       in.integer({"newton_schulz_steps", "muon: Newton-Schulz iterations a step (default: 5)"}, 1,
                  kMostIterations, state.newton_schulz_steps));
+  state.muon_blocks = state_choice(
+      in,
+      {"muon_tp_mode",
+       "muon: duplicated, every tensor-parallel rank orthogonalizes all of each matrix; or "
+       "distributed, each its block, with Gram matrices all-reduced (default: duplicated)"},
+      "mode", muon_blocks_names(), state.muon_blocks);
   state.precondition_frequency =
       static_cast<int>(in.integer({"precondition_frequency",
                                    "soap: steps between two bases of its preconditioners (default: "
@@ -78,8 +84,10 @@ JsonValue state_json(const StateConfig& state) {
                  {"optimizer", {}, json_of(name_of(optimizer_names(), state.optimizer))},
                  {"moments", {}, json_of(name_of(stored_names(), state.moments))},
                  {"offload", {}, json_of(state.offload)}};
-  if (state.optimizer == Optimizer::muon)
+  if (state.optimizer == Optimizer::muon) {
     out.push_back({"newton_schulz_steps", {}, json_of(std::int64_t{state.newton_schulz_steps})});
+    out.push_back({"muon_tp_mode", {}, json_of(name_of(muon_blocks_names(), state.muon_blocks))});
+  }
   if (state.optimizer == Optimizer::soap) {
     out.push_back(
         {"precondition_frequency", {}, json_of(std::int64_t{state.precondition_frequency})});

@@ -233,6 +233,15 @@ class Values {
         state.newton_schulz_steps != usual.newton_schulz_steps)
       refuse("state.newton_schulz_steps", "newton_schulz_steps = {} is for muon; optimizer is {}",
              state.newton_schulz_steps, name_of(optimizer_names(), state.optimizer));
+    if (state.muon_blocks != usual.muon_blocks) {
+      const std::string_view mode = name_of(muon_blocks_names(), state.muon_blocks);
+      if (state.optimizer != Optimizer::muon) {
+        refuse("state.muon_tp_mode", "muon_tp_mode = {} is for muon; optimizer is {}", mode,
+               name_of(optimizer_names(), state.optimizer));
+      } else if (plan_.tp == 1) {
+        refuse("state.muon_tp_mode", "muon_tp_mode = {}, but no matrix is cut: tp is 1", mode);
+      }
+    }
     if (state.optimizer == Optimizer::soap) return;
     if (state.precondition_frequency != usual.precondition_frequency)
       refuse("state.precondition_frequency",

@@ -70,12 +70,13 @@ void momentum(Lowering& to) {
   };
 }
 
-/// Coefficients: Jordan et al., Muon (2024), as dion and torch.optim.Muon have them.
+// Coefficients: Jordan et al., Muon (2024), as dion and torch.optim.Muon have them.
+constexpr double kA = 3.4445;
+constexpr double kB = -4.7750;
+constexpr double kC = 2.0315;
+constexpr double kLeast = 1e-7;
+
 [[nodiscard]] Matrix orthogonalized(Matrix x, int iterations) {
-  constexpr double kA = 3.4445;
-  constexpr double kB = -4.7750;
-  constexpr double kC = 2.0315;
-  constexpr double kLeast = 1e-7;
   x /= x.norm() + kLeast;
   const bool tall = x.rows() > x.cols();
   if (tall) x = Matrix{x.transpose()};
@@ -103,7 +104,89 @@ void each_element(const MatrixStack& form, std::int64_t block, Visit&& visit) {
   }
 }
 
+/// A rank's block of a matrix that is cut along one side.
+struct BlockSize {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  bool by_columns = false;  // the matrix is cut
+
+  /// Of the Gram matrix, which sums over what is cut.
+  [[nodiscard]] std::int64_t side() const { return by_columns ? rows : columns; }
+};
+[[nodiscard]] BlockSize block_of(const MatrixStack& form) {
+  return {form.rows / form.row_parts, form.columns / form.column_parts, form.column_parts > 1};
+}
+
+/// The matrices of a stack one after the other.
+[[nodiscard]] std::vector<Matrix> matrices_of(const Numbers& stack, const StackSize& size,
+                                              std::int64_t count, std::int64_t rows,
+                                              std::int64_t columns) {
+  std::vector<Matrix> out;
+  for (std::int64_t item = 0; item < size.items; ++item)
+    for (std::int64_t i = 0; i < count; ++i)
+      out.push_back(Eigen::Map<const Matrix>(
+          stack.data() + item * size.elements + i * rows * columns, rows, columns));
+  return out;
+}
+void store(const std::vector<Matrix>& matrices, std::int64_t count, const StackSize& size,
+           Numbers& stack) {
+  std::fill(stack.begin(), stack.end(), 0);
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    std::copy_n(matrices[i].data(), matrices[i].size(),
+                stack.begin() + at / count * size.elements + at % count * matrices[i].size());
+  }
+}
+
+void check_block(const Lowering& to, const MatrixStack& form, const StackSize& stack,
+                 const StackSize& grams) {
+  const BlockSize block = block_of(form);
+  const bool fits = (form.row_parts == 1 || form.column_parts == 1) &&
+                    form.rows % form.row_parts == 0 && form.columns % form.column_parts == 0 &&
+                    form.count * block.rows * block.columns <= stack.elements &&
+                    grams.items == stack.items &&
+                    grams.elements == form.count * block.side() * block.side();
+  if (!fits) kernels::refuse(to.call, "a stack of other matrices");
+}
+
+/// X X^T of a block of columns, X^T X of a block of rows: summed over blocks, that of the matrix.
+void gram(Lowering& to) {
+  const MatrixStack form = to.operation().matrices.value_or(MatrixStack{});
+  const StackSize stack = size_of(to.call, *to.read_tensors.at(0), *to.reads.at(0));
+  const StackSize grams = size_of(to.call, *to.tensors.at(0), *to.writes.at(0));
+  check_block(to, form, stack, grams);
+  const BlockSize block = block_of(form);
+  on_host(to).on_host = [=](const std::vector<Numbers>& reads, std::vector<Numbers>& writes) {
+    std::vector<Matrix> all = matrices_of(reads[0], stack, form.count, block.rows, block.columns);
+    for (Matrix& x : all)
+      x = block.by_columns ? Matrix{x * x.transpose()} : Matrix{x.transpose() * x};
+    store(all, form.count, grams, writes[0]);
+  };
+}
+
+/// One iteration with the Gram matrix of the whole matrix; its trace is the square of the norm.
+void iterate(Lowering& to) {
+  const MatrixStack form = to.operation().matrices.value_or(MatrixStack{});
+  const StackSize stack = size_of(to.call, *to.read_tensors.at(0), *to.reads.at(0));
+  const StackSize grams = size_of(to.call, *to.read_tensors.at(1), *to.reads.at(1));
+  check_block(to, form, stack, grams);
+  const BlockSize block = block_of(form);
+  on_host(to).on_host = [=](const std::vector<Numbers>& reads, std::vector<Numbers>& writes) {
+    std::vector<Matrix> all = matrices_of(reads[0], stack, form.count, block.rows, block.columns);
+    std::vector<Matrix> gram = matrices_of(reads[1], grams, form.count, block.side(), block.side());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double norm = form.normalized ? 1 : std::sqrt(gram[i].trace()) + kLeast;
+      const Matrix x = all[i] / norm;
+      const Matrix a = gram[i] / (norm * norm);
+      const Matrix polynomial = kB * a + kC * a * a;
+      all[i] = kA * x + (block.by_columns ? Matrix{polynomial * x} : Matrix{x * polynomial});
+    }
+    store(all, form.count, stack, writes[0]);
+  };
+}
+
 void orthogonalize(Lowering& to) {
+  if (to.reads_it(Operand::a)) return iterate(to);
   const MatrixStack form = to.operation().matrices.value_or(MatrixStack{});
   const StackSize stack = size_of(to.call, *to.read_tensors.at(0), *to.reads.at(0));
   kernels::check_whole(to.call, *to.read_tensors[0], *to.reads[0]->find(Dim::element));
@@ -161,6 +244,7 @@ std::span<const KindLowering> matrices_kinds() {
   static constexpr std::array kKinds{
       KindLowering{OperationKind::momentum, momentum},
       KindLowering{OperationKind::orthogonalize, orthogonalize},
+      KindLowering{OperationKind::gram, gram},
   };
   return kKinds;
 }

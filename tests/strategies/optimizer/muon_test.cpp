@@ -98,6 +98,27 @@ TEST_CASE("Muon with tensor parallelism: blocks are gathered, and every rank has
   CHECK(orthogonalizing(step) == static_cast<double>(all));
 }
 
+TEST_CASE("Muon with blocks that stay where they are: Gram matrices are all-reduced") {
+  ParallelConfig with = muon(1, 0);
+  with.tp = 4;
+  with.state.muon_blocks = MuonBlocks::distributed;
+  const TrainingStepUnderTest step{transformer(shape()), with};
+  // Of all matrices h x h: those that are cut by columns, by rows, up and down, five times.
+  CHECK(step.traffic("tp", Collective::all_reduce, "update_matrices") ==
+        Traffic{5 * 4, 5 * 2 * kLayers * 6 * kSquare});
+  CHECK(step.traffic("tp", Collective::all_gather, "update_matrices") == Traffic{});
+  // X X^T and B X of a fourth of a matrix, A A of it all.
+  const auto block = [](std::int64_t cut) { return 5 * (4 * kSquare * cut + 2 * kSquare * kH); };
+  double flops = 0;
+  for (const RoleOperation& each : step.role().operations) {
+    const OperationKind kind = each.operation->kind;
+    if (kind != OperationKind::orthogonalize && kind != OperationKind::gram) continue;
+    const Routine& routine = step.program().routines[each.call.routine];
+    flops += kernel_of(step.program(), routine, each.index_in_routine).flops;
+  }
+  CHECK(flops == static_cast<double>(kLayers * (4 * block(kH / 4) + 2 * block(kH))));
+}
+
 TEST_CASE("Muon keeps one moment of a matrix, and Adam's two of all other weights") {
   const ModelConfig model = transformer(shape());
   const std::int64_t all = parameters(model);
@@ -142,6 +163,7 @@ TEST_CASE("Muon and SOAP: folded steps are unfolded ones, to the picosecond") {
     parallel.state.optimizer = layouts % 3 == 0 ? Optimizer::soap : Optimizer::muon;
     parallel.state.offload = false;
     parallel.update = UpdateStart::after_all;
+    if (layouts % 2 == 0) parallel.state.muon_blocks = MuonBlocks::distributed;
     const int ranks = parallel.ranks();
     if (ranks > 32 || !layout_problems(random.model, parallel, ranks, 8).empty()) continue;
     CAPTURE(to_string(random));

@@ -93,6 +93,32 @@ TEST_CASE("Muon: tensor parallelism gathers every matrix, whichever side it cuts
   CHECK(verified(alone).problem() == "");
 }
 
+TEST_CASE("Muon: tensor-parallel ranks orthogonalize their blocks, with Gram matrices of all") {
+  TransformerConfig grouped = gpt();
+  grouped.kv_heads = 2;
+  grouped.gated = true;
+  grouped.function = ActivationFunction::swiglu;
+  for (const int zero : {0, 1, 3}) {
+    for (const int tp : {2, 4}) {
+      CAPTURE(zero);
+      CAPTURE(tp);
+      ParallelConfig tensor = muon(3, zero);
+      tensor.tp = tp;
+      tensor.sequence_parallel = tp == 2;
+      tensor.state.muon_blocks = MuonBlocks::distributed;
+      CHECK(verified(tensor).problem() == "");
+      CHECK(verified(tensor, grouped).problem() == "");
+    }
+  }
+  TransformerConfig shape = gpt();
+  shape.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8};
+  ParallelConfig experts = muon(2, 1);
+  experts.tp = 2;
+  experts.ep = 2;
+  experts.state.muon_blocks = MuonBlocks::distributed;
+  CHECK(verified(experts, shape).problem() == "");
+}
+
 TEST_CASE("Muon: pipelines, context parallelism, experts, tied embeddings, DiLoCo") {
   ParallelConfig pipeline = muon(2, 1);
   pipeline.pp = 3;
@@ -142,6 +168,7 @@ TEST_CASE("Muon in random layouts trains as one device does, and runs as simulat
     layout.parallel.state.optimizer = Optimizer::muon;
     layout.parallel.state.offload = false;
     layout.parallel.update = UpdateStart::after_all;
+    if (done % 2 == 0) layout.parallel.state.muon_blocks = MuonBlocks::distributed;
     if (!possible(layout)) continue;
     CAPTURE(test::to_string(layout));
     options.order_seed = static_cast<std::uint64_t>(++done);
@@ -194,6 +221,15 @@ TEST_CASE("Muon with a mistake does not pass") {
   // As blocks of their own.
   CHECK(with_mistake(tensor, "orthogonalize", [](Operation& it) {
           std::swap(it.matrices->row_parts, it.matrices->column_parts);
+        }).problem() != "");
+  ParallelConfig blocks = muon(1, 0);
+  blocks.tp = 2;
+  blocks.state.muon_blocks = MuonBlocks::distributed;
+  CHECK(with_mistake(blocks, "reduce_gram", [](Operation& it) {
+          it.communication->over.clear();
+        }).problem() != "");
+  CHECK(with_mistake(blocks, "orthogonalize", [](Operation& it) {
+          it.matrices->normalized = true;
         }).problem() != "");
   CHECK(with_mistake(tensor, "gather_updates", [](Operation& it) {
           it.communication->over.clear();

@@ -133,6 +133,43 @@ TEST_CASE("orthogonalize: a matrix in blocks, with experts and padding") {
   CHECK(result[0][kBlock - 1] == 0);  // padding
 }
 
+/// The Gram matrices of both blocks add up to that of the matrix.
+TEST_CASE("orthogonalize: an iteration on a block with the Gram matrix of the whole matrix") {
+  constexpr std::int64_t kRows = 3;
+  constexpr std::int64_t kColumns = 4;
+  for (const bool columns : {true, false}) {
+    CAPTURE(columns);
+    MatrixStack form{.rows = columns ? kRows : kColumns, .columns = columns ? kColumns : kRows};
+    (columns ? form.column_parts : form.row_parts) = 2;
+    const std::int64_t side = columns ? form.rows : form.columns;
+    Operation gram = operation_of(OperationKind::gram);
+    gram.matrices = form;
+    const Shape half{{Dim::matrix, 1}, {Dim::element, kRows * kColumns / 2}};
+    const Shape square{{Dim::matrix, 1}, {Dim::element, side * side}};
+    const std::vector<Part> blocks{spread("left", half), spread("right", half)};
+    Dense whole =
+        dense(static_cast<std::size_t>(form.rows), static_cast<std::size_t>(form.columns));
+    const auto at = [&](std::size_t block, std::size_t i) -> double& {
+      const std::size_t width = columns ? 2 : 3;
+      const std::size_t row = i / width + (columns ? 0 : 2 * block);
+      return whole.at(row, i % width + (columns ? 2 * block : 0));
+    };
+    Part sum = zeros("a", square);
+    for (std::size_t block = 0; block < 2; ++block) {
+      for (std::size_t i = 0; i < 6; ++i) at(block, i) = blocks[block].values[i];
+      const auto part = run<double>(gram, {blocks[block]}, {zeros("a", square)});
+      for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += part[0][i];
+    }
+    const Dense expected = newton_schulz(whole, 1);
+    for (std::size_t block = 0; block < 2; ++block) {
+      const auto result =
+          run<double>(orthogonalize(form), {blocks[block], sum}, {zeros("y", half)});
+      whole = expected;
+      for (std::size_t i = 0; i < 6; ++i) CHECK(std::abs(result[0][i] - at(block, i)) < kRounding);
+    }
+  }
+}
+
 TEST_CASE("orthogonalize: zeros stay zeros") {
   const Part x = zeros("x", {{Dim::matrix, 2}, {Dim::element, 6}});
   const auto result = run<double>(orthogonalize({.rows = 2, .columns = 3}), {x},
