@@ -11,9 +11,9 @@
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/layout/expert_problems.hpp"
 #include "strategies/layout/scenario_names.hpp"
-#include "strategies/scenario/state_field.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/scenario/pipeline_layout.hpp"
+#include "strategies/scenario/state_field.hpp"
 
 namespace lockstep {
 namespace {
