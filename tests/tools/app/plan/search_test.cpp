@@ -142,7 +142,7 @@ std::vector<std::string> standard_overlaps(const std::string& stack) {
   return out;
 }
 
-TEST_CASE("standard overlaps contain what the software hides without being asked") {  // configs/stacks
+TEST_CASE("standard overlaps contain what the software hides without being asked") {  // its files
   CHECK(standard_overlaps("transformer-engine") ==
         std::vector<std::string>{"tp_backward", "dp_gradients+dp_parameters+tp_backward",
                                  "cp+dp_gradients+dp_parameters+pp+tp", "all"});
