@@ -76,6 +76,15 @@ namespace {
                      from.name, pads ? in : out, to.name);
 }
 
+/// Partial sums over the same axes add up to one over these.
+[[nodiscard]] bool adds_partial_sums(const std::vector<Tensor>& tensors,
+                                     const Operation& operation) {
+  return operation.kind == OperationKind::add &&
+         std::all_of(operation.reads.begin(), operation.reads.end(), [&](const Ref& read) {
+           return tensors[read.tensor].partial == tensors[operation.writes.front().tensor].partial;
+         });
+}
+
 [[nodiscard]] bool is_elementwise(OperationKind kind) {
   return kind == OperationKind::add || kind == OperationKind::dropout;
 }
@@ -105,8 +114,9 @@ std::string misfit(const Mesh& mesh, const std::vector<Tensor>& tensors,
   }
   for (const Ref& ref : operation.reads) {
     const Tensor& read = of(ref);
-    const bool may_be_sum =
-        read.category == Category::gradient || read.on_host || operation.purpose == Purpose::update;
+    const bool may_be_sum = read.category == Category::gradient || read.on_host ||
+                            operation.purpose == Purpose::update ||
+                            adds_partial_sums(tensors, operation);
     if (!read.partial.empty() && !may_be_sum)
       return fmt::format("{} is a partial sum over {}", read.name, mesh.name(read.partial));
     if (!is_elementwise(operation.kind)) continue;

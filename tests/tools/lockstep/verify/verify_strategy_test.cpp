@@ -89,6 +89,14 @@ TEST_CASE("what is set is not shrunk") {
   CHECK(plan["model"]["hidden"].get<int>() < 64);
 }
 
+TEST_CASE("partial sums of gradients go round a ring and are added up") {
+  // Of one key-value head: each rank of an all-to-all has a part of its gradient.
+  const Json rows = rows_of(
+      "lockstep verify strategy sequence-2d --steps 1 --set model.kv_heads=1 --set cluster.nodes=2 "
+      "--set parallel.cp=16");
+  CHECK(rows.back()["ok"] == true);
+}
+
 TEST_CASE("float32 is compared within its own bound, trained with SGD") {
   const Json rows = rows_of("lockstep verify strategy sequence-ring --steps 2 --precision float32");
   CHECK(rows.back()["tolerance"] == 1e-5);
