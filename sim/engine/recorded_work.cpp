@@ -164,9 +164,11 @@ void RecordedWork::touch(std::uint32_t stream) {
 
 void RecordedWork::touch_all() {
   for (Cell& cell : cells_) {
-    cell.elsewhere = streams_->slowing(cell.endpoint);
-    for (const std::uint32_t stream : cell.streams)
-      if (calls(stream)) take_one(permille_of_call(stream), cell.elsewhere);
+    if (!streams_->communicating().empty()) {
+      cell.elsewhere = streams_->slowing(cell.endpoint);
+      for (const std::uint32_t stream : cell.streams)
+        if (calls(stream)) take_one(permille_of_call(stream), cell.elsewhere);
+    }
     touch(cell.streams.front());
   }
 }

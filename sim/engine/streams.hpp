@@ -85,9 +85,9 @@ class Streams {
   /// What slows computation down at an endpoint since the last instant, one number for each
   /// collective in flight, in thousandths.
   void set_communicating(EndpointId at, std::vector<std::int64_t> permilles);
-  /// None where nothing slows.
-  [[nodiscard]] std::vector<std::int64_t> slowing(EndpointId at) const {
-    return slowing_.empty() ? std::vector<std::int64_t>{} : slowing_[at];
+  /// Requires !communicating().empty().
+  [[nodiscard]] const std::vector<std::int64_t>& slowing(EndpointId at) const {
+    return slowing_[at];
   }
 
   [[nodiscard]] std::size_t size() const { return streams_.size(); }

@@ -18,10 +18,12 @@ enum class PeerOrder { far_first, near_first };
 /// Blocks are dealt by position: the rank at position p ends its halving with block p, and in every
 /// round sends one run of blocks. With the far peer first a position is an index in the core; with
 /// the near peer first it is that index with its bits reversed, which keeps the runs whole.
-class HalvingDoubling final : public ExtraRankSchedule {
+class HalvingDoubling final : public ExtraRankSchedule, public SymmetricSchedule {
  public:
   HalvingDoubling(PowerOfTwoCore core, int n, PeerOrder order)
       : ExtraRankSchedule(core, n, core.size()), order_{order} {}
+
+  [[nodiscard]] std::optional<BlockMoves> moves() const override { return exchanges_alike(); }
 
  protected:
   [[nodiscard]] std::int64_t core_steps() const override {
