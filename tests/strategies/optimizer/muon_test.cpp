@@ -24,30 +24,11 @@ constexpr std::int64_t newton_schulz(std::int64_t m, std::int64_t n) {
 }
 
 ParallelConfig muon(int dp, int zero) {
-  ParallelConfig out = layout(dp);
-  out.zero = zero;
-  out.state.optimizer = Optimizer::muon;
-  return out;
+  return layout(dp, zero, Optimizer::muon);
 }
 
 double orthogonalizing(const TrainingStepUnderTest& step) {
-  double out = 0;
-  for (const RoleOperation& each : step.role().operations) {
-    if (each.operation->kind != OperationKind::orthogonalize) continue;
-    const Routine& routine = step.program().routines[each.call.routine];
-    out += kernel_of(step.program(), routine, each.index_in_routine).flops;
-  }
-  return out;
-}
-
-std::int64_t state_bytes(const TrainingStepUnderTest& step) {
-  std::int64_t out = 0;
-  for (const TensorInstance& each : step.role().instances) {
-    const Tensor& tensor = step.program().tensors[each.tensor];
-    if (tensor.category == Category::optimizer_state)
-      out += local_bytes(step.mesh(), tensor).count();
-  }
-  return out;
+  return flops_of(step, OperationKind::orthogonalize);
 }
 
 TEST_CASE("Muon on one device: 5 (4 m^2 n + 2 m^3) FLOPs a matrix, and no message") {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "sim/program/kernel.hpp"
 #include "tests/strategies/step/volumes/volumes.hpp"
 
 /// What SOAP (Vyas et al., arXiv 2409.11321) computes, sends and keeps beyond Adam, against closed
@@ -14,30 +13,11 @@ constexpr std::int64_t kSide = kH * kH;
 constexpr std::int64_t kMatrices = kLayers * (4 * kSide + 2 * 4 * kSide);
 
 ParallelConfig soap(int dp, int zero) {
-  ParallelConfig out = layout(dp);
-  out.zero = zero;
-  out.state.optimizer = Optimizer::soap;
-  return out;
+  return layout(dp, zero, Optimizer::soap);
 }
 
 double preconditioning(const TrainingStepUnderTest& step) {
-  double out = 0;
-  for (const RoleOperation& each : step.role().operations) {
-    if (each.operation->kind != OperationKind::precondition) continue;
-    const Routine& routine = step.program().routines[each.call.routine];
-    out += kernel_of(step.program(), routine, each.index_in_routine).flops;
-  }
-  return out;
-}
-
-std::int64_t state_bytes(const TrainingStepUnderTest& step) {
-  std::int64_t out = 0;
-  for (const TensorInstance& each : step.role().instances) {
-    const Tensor& tensor = step.program().tensors[each.tensor];
-    if (tensor.category == Category::optimizer_state)
-      out += local_bytes(step.mesh(), tensor).count();
-  }
-  return out;
+  return flops_of(step, OperationKind::precondition);
 }
 
 /// One side m of a matrix m x n: its Gram matrix, two projections, and every ten steps three

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/program/kernel.hpp"
 #include "strategies/models/count/count.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
@@ -44,6 +45,35 @@ inline constexpr std::int64_t kStream = 2 * kS * kB * kH;
   out.dp = static_cast<int>(dp);
   out.micro_batch = kB;
   out.global_batch = kB * kM * dp;
+  return out;
+}
+
+[[nodiscard]] inline ParallelConfig layout(std::int64_t dp, int zero, Optimizer optimizer) {
+  ParallelConfig out = layout(dp);
+  out.zero = zero;
+  out.state.optimizer = optimizer;
+  return out;
+}
+
+/// Of a rank's operations of one kind.
+[[nodiscard]] inline double flops_of(const TrainingStepUnderTest& step, OperationKind kind) {
+  double out = 0;
+  for (const RoleOperation& each : step.role().operations) {
+    if (each.operation->kind != kind) continue;
+    const Routine& routine = step.program().routines[each.call.routine];
+    out += kernel_of(step.program(), routine, each.index_in_routine).flops;
+  }
+  return out;
+}
+
+/// Optimizer states on a rank.
+[[nodiscard]] inline std::int64_t state_bytes(const TrainingStepUnderTest& step) {
+  std::int64_t out = 0;
+  for (const TensorInstance& each : step.role().instances) {
+    const Tensor& tensor = step.program().tensors[each.tensor];
+    if (tensor.category == Category::optimizer_state)
+      out += local_bytes(step.mesh(), tensor).count();
+  }
   return out;
 }
 

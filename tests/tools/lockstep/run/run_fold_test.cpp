@@ -26,24 +26,30 @@ void check_refused(const std::string& command, const std::string& said) {
   CHECK(result.err == "lockstep: error: " + said + "\n");
 }
 
+/// Every time, byte and number of both: the fingerprint is of every operation of every rank, of the
+/// bytes on every link, of memory.
+void check_folds_alike(const std::string& scenario, const std::string& options = "") {
+  const Json folded = json_of(run(scenario, options + "--classes"));
+  const Json unfolded = json_of(run(scenario, options + "--fold off"));
+  CHECK(folded["fold"]["folded"] == true);
+  CHECK(unfolded["fold"]["folded"] == false);
+  CHECK(folded["fingerprint"] == unfolded["fingerprint"]);
+  CHECK(folded["step_time_s"] == unfolded["step_time_s"]);
+  CHECK(folded.value("averaging", Json{}) == unfolded.value("averaging", Json{}));
+  CHECK(folded["memory"] == unfolded["memory"]);
+  CHECK(folded["links"] == unfolded["links"]);
+  CHECK(folded["breakdown"]["computation_s"] == unfolded["breakdown"]["computation_s"]);
+}
+
 }  // namespace
 
 TEST_CASE("shipped scenarios, folded or not: the same times of all ranks, links and memory") {
-  // The fingerprint is of every operation of every rank, of the bytes on every link, of memory.
   for (const std::string scenario :
        {"mlp-two-gpus", "attention-two-gpus", "data-parallel-from-scratch", "parameter-server",
         "host-average", "gpt3-v100", "pipeline-naive", "pipeline-gpipe", "pipeline-1f1b",
         "pipeline-interleaved", "pipeline-zb", "sequence-ring"}) {
     CAPTURE(scenario);
-    const Json folded = json_of(run(scenario, "--classes"));
-    const Json unfolded = json_of(run(scenario, "--fold off"));
-    CHECK(folded["fold"]["folded"] == true);
-    CHECK(unfolded["fold"]["folded"] == false);
-    CHECK(folded["fingerprint"] == unfolded["fingerprint"]);
-    CHECK(folded["step_time_s"] == unfolded["step_time_s"]);
-    CHECK(folded["memory"] == unfolded["memory"]);
-    CHECK(folded["links"] == unfolded["links"]);
-    CHECK(folded["breakdown"]["computation_s"] == unfolded["breakdown"]["computation_s"]);
+    check_folds_alike(scenario);
   }
 }
 
@@ -56,15 +62,7 @@ TEST_CASE("two sites, folded or not: the same times of all ranks, links and memo
        {std::pair{"hsdp-two-sites", small + "--set parallel.shard_ranks=8 "},
         std::pair{"diloco-two-sites", fourth}, std::pair{"diloco-two-sites", fragments + hidden}}) {
     CAPTURE(options);
-    const Json folded = json_of(run(scenario, options + "--classes"));
-    const Json unfolded = json_of(run(scenario, options + "--fold off"));
-    CHECK(folded["fold"]["folded"] == true);
-    CHECK(unfolded["fold"]["folded"] == false);
-    CHECK(folded["fingerprint"] == unfolded["fingerprint"]);
-    CHECK(folded["step_time_s"] == unfolded["step_time_s"]);
-    CHECK(folded["averaging"] == unfolded["averaging"]);
-    CHECK(folded["memory"] == unfolded["memory"]);
-    CHECK(folded["links"] == unfolded["links"]);
+    check_folds_alike(scenario, options);
   }
 }
 
@@ -76,14 +74,7 @@ TEST_CASE("Muon, folded or not: the same times of all ranks, links and memory") 
         "--set parallel.tp=4 --set parallel.sequence_parallel=true ",
         "--set parallel.pp=2 --set parallel.zero=3 --set model.layers=4 "}) {
     CAPTURE(more);
-    const Json folded = json_of(run("muon", small + more + "--classes"));
-    const Json unfolded = json_of(run("muon", small + more + "--fold off"));
-    CHECK(folded["fold"]["folded"] == true);
-    CHECK(unfolded["fold"]["folded"] == false);
-    CHECK(folded["fingerprint"] == unfolded["fingerprint"]);
-    CHECK(folded["step_time_s"] == unfolded["step_time_s"]);
-    CHECK(folded["memory"] == unfolded["memory"]);
-    CHECK(folded["links"] == unfolded["links"]);
+    check_folds_alike("muon", small + more);
   }
 }
 
