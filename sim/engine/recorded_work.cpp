@@ -164,7 +164,7 @@ void RecordedWork::touch(std::uint32_t stream) {
 
 void RecordedWork::touch_all() {
   for (Cell& cell : cells_) {
-    if (!streams_->communicating().empty()) {
+    if (!streams_->slowed().empty()) {
       cell.elsewhere = streams_->slowing(cell.endpoint);
       for (const std::uint32_t stream : cell.streams)
         if (calls(stream)) take_one(permille_of_call(stream), cell.elsewhere);
@@ -428,7 +428,7 @@ void RecordedWork::put(std::uint32_t id, std::size_t instants) {
     push_end(stream);
     if (calls(stream)) slowing.push_back(permille_of_call(stream));
   }
-  streams_->set_communicating(cell.endpoint, std::move(slowing));
+  streams_->set_slowing(cell.endpoint, std::move(slowing));
 }
 
 void RecordedWork::put_stream(const Cell& cell, const Record& record, const Change& change,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -40,7 +39,6 @@ Streams::Streams(const ReplayState& state)
                                  [](const auto& call) { return call.slowed_permille > kWhole; });
   if (workload_->slowed_permille > kWhole || slows) {
     computing_at_.resize(state.network->endpoints.size());
-    communicating_.resize(state.network->endpoints.size());
     slowing_.resize(state.network->endpoints.size());
     slowed_.resize(state.network->endpoints.size(), kWhole);
   }
@@ -281,11 +279,10 @@ void Streams::look_at_end(std::uint32_t stream) {
 }
 
 void Streams::communicates(std::uint32_t stream, std::int64_t permille, bool begins) {
-  if (communicating_.empty()) return;
+  if (slowing_.empty()) return;
   const EndpointId at = endpoint_of(stream);
   const std::int64_t one = std::max(permille, workload_->slowed_permille);
   if (recorded_ != nullptr) recorded_->communicates(stream, one, begins);
-  communicating_[at] += begins ? one : -one;
   std::vector<std::int64_t>& all = slowing_[at];
   if (begins) {
     all.push_back(one);
@@ -420,9 +417,8 @@ bool Streams::computes_at(EndpointId at, const std::vector<std::uint32_t>& but) 
   });
 }
 
-void Streams::set_communicating(EndpointId at, std::vector<std::int64_t> permilles) {
-  if (communicating_.empty()) return;
-  communicating_[at] = std::accumulate(permilles.begin(), permilles.end(), std::int64_t{0});
+void Streams::set_slowing(EndpointId at, std::vector<std::int64_t> permilles) {
+  if (slowing_.empty()) return;
   slowed_[at] = slowest(permilles);
   slowing_[at] = std::move(permilles);
 }

@@ -84,8 +84,8 @@ class Streams {
   [[nodiscard]] bool computes_at(EndpointId at, const std::vector<std::uint32_t>& but) const;
   /// What slows computation down at an endpoint since the last instant, one number for each
   /// collective in flight, in thousandths.
-  void set_communicating(EndpointId at, std::vector<std::int64_t> permilles);
-  /// Requires !communicating().empty().
+  void set_slowing(EndpointId at, std::vector<std::int64_t> permilles);
+  /// Requires !slowed().empty().
   [[nodiscard]] const std::vector<std::int64_t>& slowing(EndpointId at) const {
     return slowing_[at];
   }
@@ -105,9 +105,8 @@ class Streams {
   [[nodiscard]] const std::vector<std::vector<TimePoint>>& ends() const { return ends_; }
   /// The last launch that something had to wait for.
   [[nodiscard]] TimePoint late_launch() const { return late_launch_; }
-  /// Per endpoint, the sum of what slows computation down, in thousandths, over the collectives in
-  /// flight; empty where nothing does.
-  [[nodiscard]] const std::vector<std::int64_t>& communicating() const { return communicating_; }
+  /// Per endpoint, time of computation in thousandths; empty where nothing slows it down.
+  [[nodiscard]] const std::vector<std::int64_t>& slowed() const { return slowed_; }
 
  private:
   void add_dependencies();
@@ -145,7 +144,6 @@ class Streams {
   std::unordered_map<std::uint64_t, TimePoint> processor_free_;  // by endpoint and processor
   // Per endpoint, ascending: streams that compute on no processor; empty where nothing slows.
   std::vector<std::vector<std::uint32_t>> computing_at_;
-  std::vector<std::int64_t> communicating_;
   std::vector<std::vector<std::int64_t>> slowing_;  // per endpoint: of the collectives in flight
   std::vector<std::int64_t> slowed_;  // per endpoint, in thousandths, before this instant
   std::vector<EndpointId> changed_;   // in this instant, perhaps

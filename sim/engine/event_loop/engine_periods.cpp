@@ -56,7 +56,7 @@ Engine::Snapshot Engine::snapshot() const {
   Snapshot out;
   out.at = now;
   out.places.reserve(streams_.size());
-  out.state.reserve(6 * streams_.size() + streams_.communicating().size());
+  out.state.reserve(6 * streams_.size() + streams_.slowed().size());
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     const engine::StreamState& stream = streams_[s];
     out.places.push_back(stream.index);
@@ -74,8 +74,7 @@ Engine::Snapshot Engine::snapshot() const {
                                 : 0);
     }
   }
-  out.state.insert(out.state.end(), streams_.communicating().begin(),
-                   streams_.communicating().end());
+  out.state.insert(out.state.end(), streams_.slowed().begin(), streams_.slowed().end());
   return out;
 }
 
