@@ -33,14 +33,6 @@ class TwoPlanes final : public Router {
 
 /// A step of its own making: per rank a stream that computes, one that calls all-reduces within
 /// groups, one that calls them across groups, and messages to the next group.
-struct Draw {
-  std::mt19937_64 bits;
-  std::int64_t below(std::int64_t n) {
-    return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(n));
-  }
-  bool one_in(std::int64_t n) { return below(n) == 0; }
-};
-
 struct Case {
   Network network;
   Workload workload;
@@ -365,22 +357,6 @@ TEST_CASE("streams that follow one pattern do what they do written out") {
   }
 }
 
-namespace {
-
-/// A rank that stands for several which talk to each other.
-class Murmur final : public Schedule {
- public:
-  [[nodiscard]] int ranks() const override { return 1; }
-  [[nodiscard]] std::int64_t blocks() const override { return 1; }
-  [[nodiscard]] std::int64_t steps(int, int) const override { return 3; }
-  void step(int, int, std::int64_t index, ScheduleStep& step) const override {
-    step.sends.push_back({0, {Buffer::data, 0, 1 + index}});
-    step.receives.push_back({0, {Buffer::data, 0, 1 + index}, Combine::copy});
-  }
-};
-
-}  // namespace
-
 TEST_CASE("a call of one member happens as often as its stream names it") {
   // Computation between, and another stream's beside it that is slowed down by what is under way:
   // once with a call for each time, once with one for all.
@@ -391,7 +367,7 @@ TEST_CASE("a call of one member happens as often as its stream names it") {
     network.router = std::make_shared<TwoPlanes>(1, 1, true);
     Workload workload;
     workload.slowed_permille = 1250;
-    const auto schedule = std::make_shared<Murmur>();
+    const auto schedule = std::make_shared<Murmur>(3);
     workload.streams = {{0, "calls", {}}, {0, "computes", {}}};
     for (std::uint32_t i = 0; i < 4; ++i) {
       if (i == 0 || !one_for_all)

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <random>
 #include <utility>
 
 #include "sim/schedule/schedule.hpp"
@@ -72,5 +73,30 @@ inline Workload one_call(std::shared_ptr<const Schedule> schedule, Bytes block,
   workload.calls.push_back(std::move(call));
   return workload;
 }
+
+/// A rank that stands for several which talk to each other.
+class Murmur final : public Schedule {
+ public:
+  explicit Murmur(std::int64_t steps) : steps_{steps} {}
+  [[nodiscard]] int ranks() const override { return 1; }
+  [[nodiscard]] std::int64_t blocks() const override { return 1; }
+  [[nodiscard]] std::int64_t steps(int, int) const override { return steps_; }
+  void step(int, int, std::int64_t index, ScheduleStep& step) const override {
+    step.sends.push_back({0, {Buffer::data, 0, 1 + index}});
+    step.receives.push_back({0, {Buffer::data, 0, 1 + index}, Combine::copy});
+  }
+
+ private:
+  std::int64_t steps_;
+};
+
+/// Random draws.
+struct Draw {
+  std::mt19937_64 bits;
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(n));
+  }
+  bool one_in(std::int64_t n) { return below(n) == 0; }
+};
 
 }  // namespace lockstep::test
