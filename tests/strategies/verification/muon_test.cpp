@@ -4,26 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "strategies/stacks/cost_of.hpp"
 #include "strategies/verification/verify_strategy.hpp"
 #include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
-#include "topologies/files/cluster_file.hpp"
+#include "tests/strategies/verification/small_cases.hpp"
 
 // Muon on many ranks beside Muon on one device, whose matrices are all whole. Bounds: DEFINITIONS'.
 namespace lockstep {
 namespace {
-
-/// Head size 2, four times the hidden size inside: matrices of 8 x 8, 8 x 32 and 32 x 8.
-TransformerConfig gpt() {
-  TransformerConfig out;
-  out.layers = 3;
-  out.hidden = 8;
-  out.heads = 4;
-  out.sequence = 8;
-  out.vocabulary = 12;
-  return out;
-}
 
 ParallelConfig muon(int dp, int zero) {
   ParallelConfig out;
@@ -34,11 +22,9 @@ ParallelConfig muon(int dp, int zero) {
   return out;
 }
 
-VerificationReport verified(ParallelConfig parallel, const TransformerConfig& shape = gpt()) {
-  parallel.global_batch = 2L * parallel.dp;
-  VerificationOptions options;
-  options.steps = 3;
-  return verify_strategy(test::transformer(shape), parallel, 8, options);
+VerificationReport verified(const ParallelConfig& parallel,
+                            const TransformerConfig& shape = test::gpt()) {
+  return test::verified(parallel, shape, 3);
 }
 
 TEST_CASE("Muon: copies, and shards of every ZeRO stage, train as one device") {
@@ -81,7 +67,7 @@ TEST_CASE("Muon: tensor parallelism gathers every matrix, whichever side it cuts
     tensor.tp = 2;
     tensor.sequence_parallel = zero == 1;
     CHECK(verified(tensor).problem() == "");
-    TransformerConfig grouped = gpt();
+    TransformerConfig grouped = test::gpt();
     grouped.kv_heads = 2;
     grouped.gated = true;
     grouped.function = ActivationFunction::swiglu;
@@ -94,7 +80,7 @@ TEST_CASE("Muon: tensor parallelism gathers every matrix, whichever side it cuts
 }
 
 TEST_CASE("Muon: tensor-parallel ranks orthogonalize their blocks, with Gram matrices of all") {
-  TransformerConfig grouped = gpt();
+  TransformerConfig grouped = test::gpt();
   grouped.kv_heads = 2;
   grouped.gated = true;
   grouped.function = ActivationFunction::swiglu;
@@ -110,7 +96,7 @@ TEST_CASE("Muon: tensor-parallel ranks orthogonalize their blocks, with Gram mat
       CHECK(verified(tensor, grouped).problem() == "");
     }
   }
-  TransformerConfig shape = gpt();
+  TransformerConfig shape = test::gpt();
   shape.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8};
   ParallelConfig experts = muon(2, 1);
   experts.tp = 2;
@@ -123,13 +109,13 @@ TEST_CASE("Muon: pipelines, context parallelism, experts, tied embeddings, DiLoC
   ParallelConfig pipeline = muon(2, 1);
   pipeline.pp = 3;
   pipeline.schedule = PipelineOrder::one_f_one_b;
-  TransformerConfig tied = gpt();
+  TransformerConfig tied = test::gpt();
   tied.tied_embeddings = true;
   CHECK(verified(pipeline, tied).problem() == "");
   ParallelConfig context = muon(2, 2);
   context.cp = 2;
   CHECK(verified(context).problem() == "");
-  TransformerConfig shape = gpt();
+  TransformerConfig shape = test::gpt();
   shape.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8};
   for (const int zero : {0, 1}) {
     ParallelConfig experts = muon(4, zero);
@@ -148,20 +134,10 @@ TEST_CASE("Muon: pipelines, context parallelism, experts, tied embeddings, DiLoC
   CHECK(verified(apart).problem() == "");
 }
 
-/// Four DGX A100: enough for 32 ranks.
-VerificationStage stage() {
-  const std::string configs = LOCKSTEP_SOURCE_DIR "/configs";
-  Cluster cluster =
-      load_cluster(configs + "/clusters/dgx-a100.json", ClusterSize{std::nullopt, 32, 0}).cluster;
-  Device device = load_device(configs + "/devices/a100-sxm4-80gb.json");
-  auto cost = cost_model(device, "", std::nullopt, configs);
-  return {std::move(cluster), std::move(device), std::move(cost), configs + "/nccl/2.30.json"};
-}
-
 TEST_CASE("Muon in random layouts trains as one device does, and runs as simulated") {
   VerificationOptions options;
   options.steps = 2;
-  options.stage = stage();
+  options.stage = test::four_nodes();
   int done = 0;
   for (const test::RandomLayout& drawn : test::random_layouts(20261123, 16)) {
     test::RandomLayout layout = test::shrunk(drawn);
@@ -190,7 +166,7 @@ VerificationReport with_mistake(const ParallelConfig& of, const std::string& nam
         if (operation.name == name) return change(operation);
     FAIL("no ", name);
   };
-  return verify_strategy(test::transformer(gpt()), parallel, 8, options);
+  return verify_strategy(test::transformer(test::gpt()), parallel, 8, options);
 }
 
 TEST_CASE("Muon with a mistake does not pass") {

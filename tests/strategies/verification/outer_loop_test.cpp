@@ -6,21 +6,12 @@
 
 #include "strategies/verification/verify_strategy.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
+#include "tests/strategies/verification/small_cases.hpp"
 
 // DiLoCo beside its mathematics in one process: replicas that train apart, and on them SGD with
 // Nesterov momentum (Douillard et al., arXiv 2311.08105, algorithm 1). Bounds: DEFINITIONS'.
 namespace lockstep {
 namespace {
-
-TransformerConfig gpt() {
-  TransformerConfig out;
-  out.layers = 3;
-  out.hidden = 8;
-  out.heads = 4;
-  out.sequence = 8;
-  out.vocabulary = 12;
-  return out;
-}
 
 ParallelConfig diloco(int dp, int replicas, int every) {
   ParallelConfig out;
@@ -33,11 +24,9 @@ ParallelConfig diloco(int dp, int replicas, int every) {
   return out;
 }
 
-VerificationReport verified(ParallelConfig parallel, const TransformerConfig& shape = gpt()) {
-  parallel.global_batch = 2L * parallel.dp;
-  VerificationOptions options;
-  options.steps = 5;
-  return verify_strategy(test::transformer(shape), parallel, 8, options);
+VerificationReport verified(const ParallelConfig& parallel,
+                            const TransformerConfig& shape = test::gpt()) {
+  return test::verified(parallel, shape, 5);
 }
 
 TEST_CASE("DiLoCo is as its algorithm in one process, however often it takes an outer step") {
@@ -124,7 +113,7 @@ TEST_CASE("DiLoCo with tensor, context and pipeline parallelism, tied embeddings
   context.cp = 2;
   context.zero = 2;
   CHECK(verified(context).problem() == "");
-  TransformerConfig tied = gpt();
+  TransformerConfig tied = test::gpt();
   tied.tied_embeddings = true;
   ParallelConfig pipeline = diloco(2, 2, 3);
   pipeline.pp = 3;
@@ -134,7 +123,7 @@ TEST_CASE("DiLoCo with tensor, context and pipeline parallelism, tied embeddings
 }
 
 TEST_CASE("DiLoCo: experts are distributed over the ranks that train together") {
-  TransformerConfig shape = gpt();
+  TransformerConfig shape = test::gpt();
   shape.experts = ExpertsConfig{};
   shape.experts->experts = 4;
   shape.experts->top_k = 2;
@@ -180,7 +169,7 @@ VerificationReport with_mistake(const std::string& name,
       for (Operation& operation : routine.operations)
         if (operation.name == name) return change(operation);
   };
-  return verify_strategy(test::transformer(gpt()), parallel, 8, options);
+  return verify_strategy(test::transformer(test::gpt()), parallel, 8, options);
 }
 
 TEST_CASE("DiLoCo with a mistake does not pass") {

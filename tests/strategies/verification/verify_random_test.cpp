@@ -3,31 +3,19 @@
 #include <array>
 #include <string>
 
-#include "strategies/stacks/cost_of.hpp"
 #include "strategies/verification/verify_strategy.hpp"
 #include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
-#include "topologies/files/cluster_file.hpp"
+#include "tests/strategies/verification/small_cases.hpp"
 
 // Whatever is combined trains as one device does that accumulates nothing, and runs as simulated.
 namespace lockstep {
 namespace {
 
-const std::string kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
-
-/// Four DGX A100: enough for 32 ranks.
-VerificationStage stage() {
-  Cluster cluster =
-      load_cluster(kConfigs + "/clusters/dgx-a100.json", ClusterSize{std::nullopt, 32, 0}).cluster;
-  Device device = load_device(kConfigs + "/devices/a100-sxm4-80gb.json");
-  auto cost = cost_model(device, "", std::nullopt, kConfigs);
-  return {std::move(cluster), std::move(device), std::move(cost), kConfigs + "/nccl/2.30.json"};
-}
-
 TEST_CASE("random layouts train as one device does, and run as simulated") {
   VerificationOptions options;
   options.steps = 2;
-  options.stage = stage();
+  options.stage = test::four_nodes();
   int done = 0;
   for (const test::RandomLayout& drawn : test::random_layouts(20261123, 40)) {
     const test::RandomLayout layout = test::shrunk(drawn);
