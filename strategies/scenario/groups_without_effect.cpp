@@ -33,6 +33,7 @@ struct GroupUse {
 }
 
 [[nodiscard]] bool has(Collective collective, const std::string& spec) {
+  if (spec == kByNccl || spec == kByReplay) return true;
   const ParsedSpecs parsed = parse_specs(spec, collective);
   return parsed.errors.empty() && parsed.specs.size() == 1;
 }

@@ -197,8 +197,11 @@ ParallelField precision_field() {
       [](const Config& of) { return json_of(precision_text(of)); }};
 }
 
-/// Why this is no algorithm of any collective; empty where it is one.
+/// Why this is no algorithm of any collective, nor a choice; empty where it is one.
 std::string complain_of_algorithm(const std::string& spec) {
+  if (spec == kByNccl || spec == kByReplay) return {};
+  if (spec == "auto" || spec.starts_with("auto:"))
+    return fmt::format("a group takes one choice, {} or {}; got {}", kByNccl, kByReplay, spec);
   const std::string name = spec.substr(0, spec.find(':'));
   std::vector<std::string_view> names;
   std::string mistake;
@@ -216,7 +219,9 @@ constexpr std::array<std::string_view, 7> kGroups{"tp",   "cp",    "ep",       "
                                                   "hsdp", "outer", "embedding"};
 
 ParallelField algorithms_field() {
-  return {"algorithms", "Collective algorithm by group (default: NCCL's choice)",
+  return {"algorithms",
+          "Collective algorithm by group, as for `collective --algorithm`; auto:by=replay: the "
+          "fastest in a replay of the collective alone (default: auto:by=nccl, NCCL's choice)",
           [](const ValueReader& given, Config& out) {
             given.object([&out](ObjectReader& in) {
               for (const std::string_view group : kGroups) {

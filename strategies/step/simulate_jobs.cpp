@@ -24,10 +24,11 @@ constexpr double kMostOperations = 1e7;
 /// One job as a workload of its own.
 class LoweredJob {
  public:
-  LoweredJob(const PlacedJob& job, const Cluster& cluster, const Device& device)
+  /// `in_fabric`: of any of the jobs, which share one network.
+  LoweredJob(const PlacedJob& job, const Cluster& cluster, const Device& device, bool in_fabric)
       : on_{cluster, device, job.options},
-        choice_{cluster,      on_.network(false),      on_.switches(),     device,
-                on_.tuning(), job.parallel.algorithms, job.options.network},
+        choice_{cluster,      on_.network(false, in_fabric), on_.switches(in_fabric), device,
+                on_.tuning(), job.parallel.algorithms,       job.options.network},
         roles_{unroll(*job.program)} {
     const int ranks = job.program->mesh.ranks();
     std::vector<int> all(static_cast<std::size_t>(ranks));
@@ -48,7 +49,7 @@ class LoweredJob {
   }
 
   [[nodiscard]] const Workload& workload() const { return lowered_.workload; }
-  [[nodiscard]] const Network& network() const { return on_.network(false); }
+  [[nodiscard]] const Network& network() const { return choice_.network(); }
 
  private:
   void check_room(const PlacedJob& job, const std::vector<int>& ranks) const {
@@ -155,13 +156,16 @@ TimePoint end_of(const ReplayResult& result, const StepStreams& step) {
 SimulatedJobs simulate_jobs(const std::vector<PlacedJob>& jobs, const Cluster& cluster,
                             const Device& device) {
   LOCKSTEP_CHECK(!jobs.empty());
+  const bool in_fabric = std::any_of(jobs.begin(), jobs.end(), [](const PlacedJob& job) {
+    return uses_fabric_switches(job.parallel.algorithms);
+  });
   std::vector<std::unique_ptr<LoweredJob>> lowered;
   JointWorkload joint;
   std::vector<std::vector<ActivityRef>> barriers(jobs.size());
   std::vector<StepStreams> single(jobs.size());
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     LOCKSTEP_CHECK(hosts_of(*jobs[j].program) == 0);
-    lowered.push_back(std::make_unique<LoweredJob>(jobs[j], cluster, device));
+    lowered.push_back(std::make_unique<LoweredJob>(jobs[j], cluster, device, in_fabric));
     const Workload& step = lowered.back()->workload();
     if (jobs[j].steps == 1) single[j] = joint.add_alone(step);
     for (int i = 0; i < jobs[j].steps && jobs[j].steps > 1; ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <mutex>
 #include <optional>
 
@@ -22,11 +23,15 @@ class SimulatedCluster {
 
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
   [[nodiscard]] const Device& device() const { return device_; }
-  [[nodiscard]] const ReducingSwitches& switches() const { return switches_; }
+  /// `in_fabric`: with the switches of the fabric that reduce (uses_fabric_switches()).
+  [[nodiscard]] const ReducingSwitches& switches(bool in_fabric) const {
+    return in_fabric ? in_fabric_ : in_nodes_;
+  }
   [[nodiscard]] const NcclTuning& tuning() const { return tuning_; }
   [[nodiscard]] NetworkModel model() const { return model_; }
-  /// As programs with or without hosts see it; made when it is first asked for.
-  [[nodiscard]] const Network& network(bool has_hosts) const;
+  /// As programs with or without hosts see it, lowered with these switches; made when it is first
+  /// asked for.
+  [[nodiscard]] const Network& network(bool has_hosts, bool in_fabric) const;
 
  private:
   /// One network, made by the first thread that asks for it.
@@ -38,10 +43,10 @@ class SimulatedCluster {
   const Cluster& cluster_;
   const Device& device_;
   NetworkModel model_;
-  ReducingSwitches switches_;
+  ReducingSwitches in_nodes_;
+  ReducingSwitches in_fabric_;  // besides those in nodes
   NcclTuning tuning_;
-  mutable Lowered with_hosts_;
-  mutable Lowered without_hosts_;
+  mutable std::array<Lowered, 4> lowered_;  // by has_hosts + 2 * in_fabric
 };
 
 }  // namespace lockstep

@@ -103,7 +103,7 @@ class Simulation {
         cluster_{on.cluster()},
         cost_{cost},
         options_{options},
-        network_{on.network(hosts_of(program) > 0)},
+        network_{choice.network()},
         choice_{choice} {
     choice_.begin_report();
     decide();
@@ -322,9 +322,11 @@ CollectiveChoice& TrainingStepSimulator::choice(bool has_hosts, const Algorithms
   const std::pair key{has_hosts, algorithms};
   const auto known = choices_.find(key);
   if (known != choices_.end()) return known->second;
+  const bool in_fabric = uses_fabric_switches(algorithms);
   return choices_
-      .emplace(key, CollectiveChoice{on_->cluster(), on_->network(has_hosts), on_->switches(),
-                                     on_->device(), on_->tuning(), algorithms, on_->model()})
+      .emplace(key, CollectiveChoice{on_->cluster(), on_->network(has_hosts, in_fabric),
+                                     on_->switches(in_fabric), on_->device(), on_->tuning(),
+                                     algorithms, on_->model()})
       .first->second;
 }
 

@@ -89,7 +89,8 @@ struct GroupSchedules::Staged {
   Staged(const VerificationStage& on, std::map<std::string, std::string> algorithms, int mesh)
       : ranks{mesh},
         hosts_after{on.cluster.ranks() - mesh},
-        switches{ReducingSwitches::in_nodes(on.cluster, on.device)},
+        switches{
+            ReducingSwitches::of_step(on.cluster, on.device, uses_fabric_switches(algorithms))},
         network{lower_with_switches(on.cluster, switches.forests(), on.device.endpoint())},
         choice{on.cluster,           network, switches, on.device, load_nccl_tuning(on.nccl_tuning),
                std::move(algorithms)} {}

@@ -51,21 +51,6 @@ class Minimum {
   Duration least_;
 };
 
-Duration replayed(const CollectiveAlgorithm& algorithm, const AlgorithmInput& input,
-                  const PlacedCommunicator& placed, NetworkModel model) {
-  const SchedulePtr schedule = make_schedule(algorithm, input);
-  CollectiveCall call;
-  call.name = algorithm.name;
-  call.schedule = schedule;
-  call.members = placed.members(algorithm.auxiliary_ranks, schedule->ranks() - input.n);
-  LOCKSTEP_CHECK(!call.members.empty());
-  call.block =
-      divide_message(input.size.value(), *find_element_type("float"), schedule->blocks()).block;
-  Workload workload;
-  workload.calls.push_back(std::move(call));
-  return replay_folded(placed.network(), workload, model).result.end.since_start();
-}
-
 std::string key_of(const CollectiveAlgorithm& algorithm, const AlgorithmInput& input) {
   std::string key = fmt::format("{} {} {} {} {}", to_string(algorithm.collective), algorithm.name,
                                 input.root, input.layout.per_node, input.size->count());
@@ -75,6 +60,24 @@ std::string key_of(const CollectiveAlgorithm& algorithm, const AlgorithmInput& i
 }
 
 }  // namespace
+
+std::optional<Duration> replayed_alone(const CollectiveAlgorithm& algorithm,
+                                       const AlgorithmInput& input,
+                                       const PlacedCommunicator& placed, NetworkModel model,
+                                       const ElementType& type) {
+  const SchedulePtr schedule = make_schedule(algorithm, input);
+  CollectiveCall call;
+  call.name = algorithm.name;
+  call.schedule = schedule;
+  call.members = placed.members(algorithm.auxiliary_ranks, schedule->ranks() - input.n);
+  LOCKSTEP_CHECK(!call.members.empty());
+  call.block = divide_message(input.size.value(), type, schedule->blocks()).block;
+  Workload workload;
+  workload.calls.push_back(std::move(call));
+  const ReplayResult result = replay_folded(placed.network(), workload, model).result;
+  if (!result.unfinished.empty()) return std::nullopt;
+  return result.end.since_start();
+}
 
 std::int64_t least_near(std::int64_t start, std::int64_t most,
                         const std::function<Duration(std::int64_t)>& time) {
@@ -112,7 +115,10 @@ AlgorithmInput ChunkSearch::with_best_chunks(const CollectiveAlgorithm& algorith
     const std::int64_t best = least_near(start, most, [&](std::int64_t k) {
       AlgorithmInput tried = input;
       tried.arguments.insert_or_assign("chunks", ArgumentValue{k});
-      return replayed(algorithm, tried, placed, model_);
+      const auto time =
+          replayed_alone(algorithm, tried, placed, model_, *find_element_type("float"));
+      LOCKSTEP_CHECK(time.has_value());
+      return *time;
     });
     lock.lock();
     found = found_.try_emplace(key, best).first;

@@ -4,10 +4,12 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "sim/engine/replay.hpp"
 #include "strategies/collectives/placement/placed_communicator.hpp"
+#include "strategies/collectives/sizing.hpp"
 
 namespace lockstep {
 
@@ -37,6 +39,13 @@ class ChunkSearch {
   std::mutex mutex_;
   std::map<std::string, std::int64_t> found_;
 };
+
+/// How long an algorithm takes alone on the communicator's network, from one start of all members;
+/// none if it does not end. `input` has a size, of elements of this type.
+[[nodiscard]] std::optional<Duration> replayed_alone(const CollectiveAlgorithm& algorithm,
+                                                     const AlgorithmInput& input,
+                                                     const PlacedCommunicator& placed,
+                                                     NetworkModel model, const ElementType& type);
 
 /// The k in 1 .. `most` that minimizes `time`, searched near `start`: exhaustively up to three
 /// times a small `start`, else by doubling and halving while times fall, then in decreasing steps

@@ -7,6 +7,7 @@
 #include "strategies/collectives/broadcast/algorithms.hpp"
 #include "strategies/collectives/reduce/algorithms.hpp"
 #include "strategies/collectives/registry/registry.hpp"
+#include "strategies/collectives/schedules/one_switch.hpp"
 #include "strategies/collectives/schedules/pipeline_rounds.hpp"
 
 namespace lockstep {
@@ -23,6 +24,8 @@ constexpr std::array kPipelines{
     Pipeline{Collective::all_reduce, "double_binary_tree", double_binary_tree_rounds},
     Pipeline{Collective::all_reduce, "nvls", nvls_rounds},
     Pipeline{Collective::all_reduce, "sharp", sharp_rounds},
+    Pipeline{Collective::reduce_scatter, "nvls", one_switch_rounds},
+    Pipeline{Collective::all_gather, "nvls", one_switch_rounds},
     Pipeline{Collective::broadcast, "chain",
              [](const AlgorithmInput& input) { return broadcast::chain_rounds(input.n); }},
     Pipeline{Collective::broadcast, "binary_tree",

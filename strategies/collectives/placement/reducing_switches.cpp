@@ -20,6 +20,13 @@ ReducingSwitches ReducingSwitches::in_nodes(const Cluster& cluster, const Device
   return out;
 }
 
+ReducingSwitches ReducingSwitches::of_step(const Cluster& cluster, const Device& device,
+                                           bool in_fabric) {
+  ReducingSwitches out = in_nodes(cluster, device);
+  if (in_fabric) out.add(cluster, SwitchTier::fabric, out.in_fabric_);
+  return out;
+}
+
 void ReducingSwitches::add(const Cluster& cluster, SwitchTier tier,
                            std::optional<std::size_t>& index) {
   int before = 0;

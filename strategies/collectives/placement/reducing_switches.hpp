@@ -24,6 +24,11 @@ class ReducingSwitches {
   ReducingSwitches(const Cluster& cluster, bool nvswitches);
   /// Only the NVSwitches inside nodes, if those of this device reduce.
   [[nodiscard]] static ReducingSwitches in_nodes(const Cluster& cluster, const Device& device);
+  /// Those that a training step may use: in nodes, and `in_fabric` those of the fabric, which
+  /// reduce only for who asks for them (SHARP needs InfiniBand switches of that kind, and a
+  /// license).
+  [[nodiscard]] static ReducingSwitches of_step(const Cluster& cluster, const Device& device,
+                                                bool in_fabric);
 
   /// Trees for lower_with_switches().
   [[nodiscard]] const std::vector<SwitchForest>& forests() const { return forests_; }

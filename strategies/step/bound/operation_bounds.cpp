@@ -38,7 +38,7 @@ namespace {
 OperationBounds::OperationBounds(const Cluster& cluster, const Device& device, NcclTuning tuning,
                                  std::map<std::string, std::string> algorithms, HostRates host)
     : cluster_{cluster},
-      switches_{ReducingSwitches::in_nodes(cluster, device)},
+      switches_{ReducingSwitches::of_step(cluster, device, uses_fabric_switches(algorithms))},
       network_{lower_with_switches(cluster, switches_.forests(), gpu_endpoint(device))},
       choice_{cluster, network_, switches_, device, std::move(tuning), std::move(algorithms)},
       host_{host} {}

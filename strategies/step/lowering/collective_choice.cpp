@@ -11,6 +11,7 @@
 
 #include "sim/base/check.hpp"
 #include "strategies/collectives/placement/chunk_search.hpp"
+#include "strategies/collectives/placement/ready_algorithms.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "strategies/sharding/token_dispatch.hpp"
 #include "topologies/graph/nodes.hpp"
@@ -39,23 +40,32 @@ constexpr int kLongestRing = 256;
                                  const std::string& group, Duration launch) {
   const RankLayout& layout = input.layout;
   std::string key = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {} {}\n", group, to_string(spec.algorithm->collective),
+      "{} {} {} {} {} {} {} {} {} {} {} {} {}\n", group, to_string(spec.algorithm->collective),
       spec.algorithm->name, input.n, input.root, input.size->count(), launch.ps(), layout.per_node,
       fmt::join(layout.node_sizes, ","), fmt::join(layout.dimensions, ","),
-      fmt::join(layout.node_switches, ","), layout.node_rings.size());
+      fmt::join(layout.node_switches, ","), fmt::join(layout.fabric_switches, ","),
+      layout.node_rings.size());
   for (const auto& ring : layout.node_rings) key += fmt::format("{} ", fmt::join(ring, ","));
   for (const auto& [name, value] : input.arguments)
     key += fmt::format("{}={} ", name, to_string(value));
   return key;
 }
 
-/// Beyond the ranks only switches inside nodes play in a step.
+/// Beyond the ranks only switches that reduce play in a step.
 [[nodiscard]] bool playable(const CollectiveAlgorithm& row) {
-  return row.auxiliary_ranks == AuxiliaryRanks::none ||
-         row.auxiliary_ranks == AuxiliaryRanks::node_switches;
+  return row.auxiliary_ranks != AuxiliaryRanks::hosts;
 }
 
 }  // namespace
+
+bool uses_fabric_switches(const std::map<std::string, std::string>& algorithms) {
+  return std::any_of(algorithms.begin(), algorithms.end(), [](const auto& of_group) {
+    const ParsedSpecs parsed = parse_specs(of_group.second, Collective::all_reduce);
+    return std::any_of(parsed.specs.begin(), parsed.specs.end(), [](const AlgorithmSpec& spec) {
+      return spec.algorithm->auxiliary_ranks == AuxiliaryRanks::fabric_switches;
+    });
+  });
+}
 
 CollectiveChoice::CollectiveChoice(const Cluster& cluster, const Network& network,
                                    const ReducingSwitches& switches, const Device& device,
@@ -77,6 +87,9 @@ fold::Key CollectiveChoice::shape_of(const std::vector<EndpointId>& ranks) const
     const int node = node_of(cluster_, rank);
     key.add(node - first).add(static_cast<int>(rank) - first_rank_of_node(cluster_, node));
   }
+  // The trees above them may differ where the nodes do not.
+  for (const int above : switches_.above(AuxiliaryRanks::fabric_switches, ranks).parent)
+    key.add(above);
   return key.key();
 }
 
@@ -126,6 +139,29 @@ AlgorithmSpec CollectiveChoice::named(Collective collective, const std::string& 
   return parsed(given->second, collective).value_or(AlgorithmSpec{});
 }
 
+bool CollectiveChoice::asks_for_fastest(const std::string& group) const {
+  const auto given = algorithms_.find(group);
+  return given != algorithms_.end() && given->second == kByReplay;
+}
+
+/// Without the launch, which all have in common.
+AlgorithmSpec CollectiveChoice::fastest(const Call& call, const NcclCommunicator& ranks) const {
+  const PlacedCommunicator& placed = ranks.placed();
+  ChunkSearch chunks{model_};
+  AlgorithmSpec best;
+  std::optional<Duration> least;
+  for (AlgorithmSpec& spec : ready_algorithms(placed, call.collective, call.root)) {
+    const AlgorithmInput input = chunks.with_best_chunks(
+        *spec.algorithm, placed.input(spec.arguments, call.root, call.message), placed);
+    const auto time =
+        replayed_alone(*spec.algorithm, input, placed, model_, element_of(call.message));
+    if (!time || (least && *least <= *time)) continue;
+    least = time;
+    best = std::move(spec);
+  }
+  return best;
+}
+
 CollectiveChoice::Made& CollectiveChoice::make_dispatch(const Call& call,
                                                         const std::vector<EndpointId>& members) {
   std::vector<int> nodes;
@@ -151,6 +187,7 @@ CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
   const std::vector<EndpointId> ranks{members.begin(), members.end() - (call.host ? 1 : 0)};
   const NcclCommunicator& communicator = this->communicator(ranks);
   AlgorithmSpec spec = named(call.collective, call.group);
+  if (!call.host && asks_for_fastest(call.group)) spec = fastest(call, communicator);
   const bool named = spec.algorithm != nullptr;
   std::optional<NcclPick> pick;
   if (!call.host) pick = communicator.pick(call.collective, call.message);
@@ -183,6 +220,7 @@ CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
     input = ChunkSearch{model_}.with_best_chunks(*spec.algorithm, std::move(input),
                                                  communicator.placed());
   out.text = spec.text();
+  out.auxiliary_ranks = spec.algorithm->auxiliary_ranks;
   // Groups that sit alike have one schedule, so that folding can take them for one.
   const auto [found, is_new] =
       made_.try_emplace(key_of(spec, input, call.group, out.launch) + refused);
@@ -248,7 +286,7 @@ std::vector<EndpointId> CollectiveChoice::participants(const ChosenCollective& c
                                                        std::vector<EndpointId> members) const {
   const auto more = static_cast<std::size_t>(chosen.schedule->ranks()) - members.size();
   if (more == 0) return members;
-  const auto switches = switches_.above(AuxiliaryRanks::node_switches, members).switches;
+  const auto switches = switches_.above(chosen.auxiliary_ranks, members).switches;
   LOCKSTEP_CHECK(switches.size() == more);
   members.insert(members.end(), switches.begin(), switches.end());
   return members;

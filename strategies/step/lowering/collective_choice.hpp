@@ -25,10 +25,14 @@ namespace lockstep {
 /// switches that reduce.
 struct ChosenCollective {
   SchedulePtr schedule;
+  AuxiliaryRanks auxiliary_ranks = AuxiliaryRanks::none;  // which switches
   Bytes block;
   Duration launch;   // before the first byte
   std::string text;  // "ring:channels=8"
 };
+
+/// Whether one of these algorithms, by group, needs switches of the fabric.
+[[nodiscard]] bool uses_fabric_switches(const std::map<std::string, std::string>& algorithms);
 
 /// A choice as reported, e.g. an all_reduce of 64 MiB in group tp among 8 by `ring:channels=8`.
 struct ReportedChoice {
@@ -44,8 +48,8 @@ struct ReportedChoice {
 };
 
 /// Selects the algorithm of each collective in a training step: the scenario's for the group if the
-/// collective has it, else NCCL's choice as printed by `collective --algorithm auto`, else a ring
-/// or direct exchange. Caches schedules.
+/// collective has it (or the fastest of a replay, kByReplay), else NCCL's choice as printed by
+/// `collective --algorithm auto`, else a ring or direct exchange. Caches schedules.
 class CollectiveChoice {
  public:
   /// `algorithms`: by group (tp, dp, ...), such as `ring:channels=2`. `network`: the cluster
@@ -59,6 +63,7 @@ class CollectiveChoice {
   /// `members`: ranks in order; a root that is a host comes last. `message`: size by the
   /// collective's contract.
   /// `copies`: Communication::copies, in whose place there is no other algorithm.
+  [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const ChosenCollective& choose(
       Collective collective, const std::string& group, const std::vector<EndpointId>& members,
       int root, bool host, Bytes message, const std::optional<TokenCopies>& copies = std::nullopt);
@@ -92,6 +97,8 @@ class CollectiveChoice {
   [[nodiscard]] Made& make(const Call& call, const std::vector<EndpointId>& members);
   [[nodiscard]] Made& make_dispatch(const Call& call, const std::vector<EndpointId>& members);
   [[nodiscard]] const ChosenCollective& reported(Made& made);
+  [[nodiscard]] bool asks_for_fastest(const std::string& group) const;
+  [[nodiscard]] AlgorithmSpec fastest(const Call& call, const NcclCommunicator& ranks) const;
   [[nodiscard]] AlgorithmSpec named(Collective collective, const std::string& group) const;
   [[nodiscard]] AlgorithmSpec fallback(const Call& call, const NcclFacts& facts) const;
   [[nodiscard]] AlgorithmInput input_with_host(const NcclCommunicator& ranks,

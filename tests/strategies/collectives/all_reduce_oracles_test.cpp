@@ -252,6 +252,30 @@ TEST_CASE("NVLS sends and receives (1 + 1/n) of the message on every port") {
   }
 }
 
+TEST_CASE("NVLS of parts sends or receives the message once, in n * chunks + 1 rounds") {
+  // S bytes of n parts: a reducing load asks all ranks for all parts, a multicast store goes to
+  // all, the owner among them; NCCL 2.30.7, src/device/reduce_scatter.h and all_gather.h.
+  for (const int n : {2, 4, 8}) {
+    AlgorithmInput input{.n = n};
+    input.layout.per_node = n;
+    input.layout.node_switches.assign(static_cast<std::size_t>(n), n);
+    input.layout.node_switches.push_back(-1);
+    for (const Collective collective : {Collective::reduce_scatter, Collective::all_gather}) {
+      CAPTURE(to_string(collective));
+      const SchedulePtr schedule = make_schedule(*find_algorithm(collective, "nvls"), input);
+      const bool up = collective == Collective::reduce_scatter;
+      for (int rank = 0; rank < n; ++rank) {
+        CHECK(sent(*schedule, rank, anybody) == (up ? 1.0 : 1.0 / n));
+        CHECK(received(*schedule, rank, anybody) == (up ? 1.0 / n : 1.0));
+      }
+    }
+    // Two nodes have no switch in common.
+    input.layout.node_switches = {n, n + 1, -1, -1};
+    input.n = 2;
+    CHECK_FALSE(validate(*find_algorithm(Collective::all_gather, "nvls"), input).empty());
+  }
+}
+
 TEST_CASE("SHARP sends and receives the message once, and in nodes a share of it by every NIC") {
   AlgorithmInput input{.n = 8};
   input.layout.fabric_switches.assign(8, 8);

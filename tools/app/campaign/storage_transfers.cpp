@@ -45,7 +45,7 @@ class Transfers {
       work.streams.push_back(end_of_message(Activity::Kind::send, from, to, tag, bytes_[rank]));
       work.streams.push_back(end_of_message(Activity::Kind::receive, to, from, tag, bytes_[rank]));
     }
-    const ReplayResult result = replay(on_.network(false), work, on_.model());
+    const ReplayResult result = replay(on_.network(false, false), work, on_.model());
     return LongTime::seconds(result.end.since_start().seconds());
   }
 

@@ -12,6 +12,7 @@
 #include "sim/schedule/message_depth.hpp"
 #include "sim/symmetry/folded_depth.hpp"
 #include "sim/symmetry/replay_memory.hpp"
+#include "strategies/collectives/placement/ready_algorithms.hpp"
 #include "strategies/collectives/registry/algorithm_problem.hpp"
 #include "tools/app/collective/setup/root.hpp"
 #include "tools/app/fingerprint.hpp"
@@ -19,9 +20,6 @@
 namespace lockstep::app {
 
 namespace {
-
-/// Candidates with more messages are too slow to try at every size.
-constexpr std::int64_t kMostMessages = 2'000'000;
 
 /// Schedules with more messages and steps are counted by their closed form.
 constexpr std::int64_t kMostVisits = 50'000'000;
@@ -50,22 +48,6 @@ std::string unfinished_text(const ReplayResult& result, const Schedule& schedule
   return text;
 }
 
-/// With its own parameters as they fall back, and with more channels where it has some.
-std::vector<AlgorithmSpec> variants(const CollectiveAlgorithm& row) {
-  std::vector<AlgorithmSpec> out{{&row, {}}};
-  if (find_parameter(row, "channels") == nullptr) return out;
-  for (const std::int64_t channels : {2, 4, 8, 16})
-    out.push_back({&row, {{"channels", ArgumentValue{channels}}}});
-  return out;
-}
-
-/// Further hosts, and switches of the network that reduce (SHARP needs InfiniBand switches of that
-/// kind, and a licence), are there only for who asks for them.
-bool at_hand(AuxiliaryRanks auxiliary_ranks) {
-  return auxiliary_ranks == AuxiliaryRanks::none ||
-         auxiliary_ranks == AuxiliaryRanks::node_switches;
-}
-
 /// Of the problems of an algorithm.
 std::string place_of(const CollectiveAlgorithm& row) {
   return fmt::format("algorithm {}", row.name);
@@ -89,21 +71,13 @@ std::string Candidate::text() const {
 
 std::vector<AlgorithmSpec> available_algorithms(const CollectiveSetup& setup, Collective collective,
                                                 int root, std::int64_t most_messages) {
-  std::vector<AlgorithmSpec> out;
-  for (const CollectiveAlgorithm& row : collective_algorithms()) {
-    if (row.collective != collective || !at_hand(row.auxiliary_ranks)) continue;
-    for (AlgorithmSpec& spec : variants(row)) {
-      const AlgorithmInput input = setup.input(spec.arguments, root, 1_MiB);
-      if (!validate(row, input).empty()) continue;
-      const SchedulePtr schedule = make_schedule(row, input);
-      const auto measured = measure(*schedule, most_messages);
-      if (!measured || measured->messages > most_messages) continue;
-      const int auxiliary_ranks = schedule->ranks() - input.n;
-      if (setup.members(row.auxiliary_ranks, auxiliary_ranks).empty()) continue;
-      if (!setup.unreachable(row.auxiliary_ranks, auxiliary_ranks).empty()) continue;
-      out.push_back(std::move(spec));
-    }
-  }
+  std::vector<AlgorithmSpec> out =
+      ready_algorithms(setup.communicator(), collective, root, most_messages);
+  std::erase_if(out, [&](const AlgorithmSpec& spec) {
+    const CollectiveAlgorithm& row = *spec.algorithm;
+    const int auxiliary_ranks = auxiliary_ranks_of(row, setup.input(spec.arguments, root, 1_MiB));
+    return !setup.unreachable(row.auxiliary_ranks, auxiliary_ranks).empty();
+  });
   return out;
 }
 
@@ -201,7 +175,7 @@ CollectiveRun CollectiveRunner::prepare_fastest(const Candidate& candidate, Byte
   std::optional<CollectiveRun> best;
   Duration least;
   for (const AlgorithmSpec& spec :
-       available_algorithms(setup_, candidate.collective, options_.root, kMostMessages)) {
+       available_algorithms(setup_, candidate.collective, options_.root, kMostTriedMessages)) {
     CollectiveRun one = prepare_algorithm(spec, size);
     const CollectiveResult replayed = replay(candidate, one);
     if (!replayed.unfinished.empty() || (best && least <= replayed.time)) continue;

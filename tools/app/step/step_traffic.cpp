@@ -43,9 +43,14 @@ Bytes bytes_of(const RoleProgram& role, const RoleOperation& operation) {
 StepTraffic::StepTraffic(const TrainingStepResult& result)
     : program_{*result.step.timeline.program},
       cluster_{result.scenario.cluster.cluster, result.scenario.cluster.device, result.options},
-      network_{cluster_.network(hosts_of(program_) > 0)},
-      choice_{cluster_.cluster(), network_,          cluster_.switches(),
-              cluster_.device(),  cluster_.tuning(), result.scenario.parallel.algorithms,
+      network_{cluster_.network(hosts_of(program_) > 0,
+                                uses_fabric_switches(result.scenario.parallel.algorithms))},
+      choice_{cluster_.cluster(),
+              network_,
+              cluster_.switches(uses_fabric_switches(result.scenario.parallel.algorithms)),
+              cluster_.device(),
+              cluster_.tuning(),
+              result.scenario.parallel.algorithms,
               cluster_.model()} {}
 
 EndpointId StepTraffic::endpoint(int rank) const {

@@ -19,18 +19,20 @@ namespace {
 
 class TrainingStepFixture {
  public:
-  explicit TrainingStepFixture(const std::string& cluster, int nodes)
+  explicit TrainingStepFixture(const std::string& cluster, int nodes,
+                               std::map<std::string, std::string> algorithms = {})
       : cluster_{load_cluster(LOCKSTEP_SOURCE_DIR "/configs/clusters/" + cluster + ".json",
                               ClusterSize{nodes, std::nullopt, 0})},
         device_{load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/" + cluster_.device + ".json")},
-        switches_{ReducingSwitches::in_nodes(cluster_.cluster, device_)},
+        switches_{
+            ReducingSwitches::of_step(cluster_.cluster, device_, uses_fabric_switches(algorithms))},
         network_{lower_with_switches(cluster_.cluster, switches_.forests(), endpoint())},
         choice_{cluster_.cluster,
                 network_,
                 switches_,
                 device_,
                 load_nccl_tuning(LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json"),
-                {}} {}
+                std::move(algorithms)} {}
 
   /// Seconds until all members are done with one collective that they call together, and by what.
   std::pair<double, std::string> time(Collective collective, const std::vector<EndpointId>& members,
@@ -54,6 +56,13 @@ class TrainingStepFixture {
     TimePoint end;
     for (const auto& ends : played.stream_ends) end = std::max(end, ends.back());
     return {end.since_start().seconds(), chosen.text};
+  }
+
+  /// Of the same, after the launch.
+  double time_after_launch(Collective collective, const std::vector<EndpointId>& members,
+                           Bytes message) {
+    const Duration launch = choice_.choose(collective, "dp", members, 0, false, message).launch;
+    return time(collective, members, message).first - launch.seconds();
   }
 
  private:
@@ -120,6 +129,66 @@ TEST_CASE("a step takes NVLS where NCCL's tuning does") {
   // A damaged or other machine has none to take: A100's NVSwitches do not reduce.
   TrainingStepFixture other{"dgx-a100", 2};
   CHECK(other.time(Collective::all_reduce, ranks(8, 8), 64_MiB).second != "nvls");
+}
+
+TEST_CASE("a group takes the algorithm that it names as `collective` does: NVLS of parts, SHARP") {
+  struct Case {
+    std::string algorithm;
+    Collective collective;
+    int nodes;  // all of the step's cluster
+  };
+  for (const Case& one :
+       {Case{"nvls", Collective::all_gather, 1}, Case{"nvls", Collective::reduce_scatter, 1},
+        Case{"nvls", Collective::all_reduce, 4}, Case{"sharp", Collective::all_reduce, 4},
+        Case{"sharp:chunks=8", Collective::all_reduce, 2}}) {
+    TrainingStepFixture step{"dgx-h100", one.nodes, {{"dp", one.algorithm}}};
+    const std::vector<EndpointId> members = ranks(0, static_cast<std::size_t>(8 * one.nodes));
+    for (const std::int64_t size : {std::int64_t{1} << 20U, std::int64_t{1} << 26U}) {
+      INFO(one.algorithm, " ", to_string(one.collective), " ", size);
+      CHECK(step.time(one.collective, members, Bytes{size}).second == one.algorithm);
+      const auto row =
+          rows_of(fmt::format("lockstep collective {} --algorithm {} --cluster "
+                              "dgx-h100 --nodes {} --size {}",
+                              to_string(one.collective), one.algorithm, one.nodes, size))
+              .at(0);
+      CHECK(step.time_after_launch(one.collective, members, Bytes{size}) ==
+            doctest::Approx(row.at("time_s").get<double>()).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("auto:by=replay takes for a group what it takes for `collective`") {
+  for (const int nodes : {1, 2}) {
+    TrainingStepFixture step{"dgx-h100", nodes, {{"dp", "auto:by=replay"}}};
+    for (const Collective collective : {Collective::all_reduce, Collective::all_gather}) {
+      for (const std::int64_t size : {std::int64_t{4096}, std::int64_t{1} << 26U}) {
+        const auto row =
+            rows_of(fmt::format("lockstep collective {} --algorithm auto:by=replay --cluster "
+                                "dgx-h100 --nodes {} --size {}",
+                                to_string(collective), nodes, size))
+                .at(0);
+        INFO(nodes, " ", to_string(collective), " ", size);
+        CHECK(step.time(collective, ranks(0, static_cast<std::size_t>(8 * nodes)), Bytes{size})
+                  .second == row.at("chosen").get<std::string>());
+      }
+    }
+  }
+}
+
+TEST_CASE("`run` reports SHARP, and refuses what is no choice of a group") {
+  const std::string step =
+      "lockstep run zero-7b5-0 --suggest 0 --format json --set parallel.algorithms.dp=";
+  std::size_t found = 0;
+  for (const auto& each : json_of(step + "sharp").at("algorithms")) {
+    const std::string text = each.get<std::string>();
+    if (!text.starts_with("dp: all_reduce")) continue;
+    ++found;
+    CHECK(text.ends_with("by sharp"));
+  }
+  CHECK(found > 0);
+  const CommandResult refused = run_command(step + "auto");
+  CHECK(refused.status == 2);
+  CHECK(contains(refused.err, "auto:by=nccl or auto:by=replay"));
 }
 
 }  // namespace lockstep
