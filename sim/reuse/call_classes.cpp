@@ -1,7 +1,9 @@
 #include "sim/reuse/call_classes.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
+#include <utility>
 
 namespace lockstep {
 
@@ -10,6 +12,14 @@ namespace {
 constexpr std::uint32_t kNone = UINT32_MAX;
 /// Groups on a link, or rivals of a group, that are few enough to look at when a call begins.
 constexpr std::size_t kMost = 8;
+
+/// The schedule of a call, and the first of its members.
+using FirstKey = std::pair<const Schedule*, EndpointId>;
+struct FirstHash {
+  std::size_t operator()(const FirstKey& key) const {
+    return std::hash<const Schedule*>{}(key.first) + key.second * std::size_t{0x9e3779b97f4a7c15};
+  }
+};
 
 /// Calls with the same members.
 struct Group {
@@ -57,7 +67,8 @@ class Sorter {
 
   void add_call(std::uint32_t call) {
     const CollectiveCall& of = workload_.calls[call];
-    std::vector<std::uint32_t>& known = by_schedule_[of.schedule.get()];
+    // Calls of one schedule are of many groups, each of few blocks.
+    std::vector<std::uint32_t>& known = known_[{of.schedule.get(), of.members.front()}];
     const auto found = std::find_if(known.begin(), known.end(), [&](std::uint32_t kind) {
       return first_call(kind).members == of.members && first_call(kind).block == of.block;
     });
@@ -149,7 +160,7 @@ class Sorter {
   std::vector<Group> groups_;
   std::vector<std::vector<std::uint32_t>> users_;  // per link: groups, at most one too many
   std::vector<bool> called_;                       // per call: by some stream
-  std::unordered_map<const Schedule*, std::vector<std::uint32_t>> by_schedule_;  // kinds
+  std::unordered_map<FirstKey, std::vector<std::uint32_t>, FirstHash> known_;  // kinds
   std::map<fold::Key, std::uint32_t> by_members_;
 };
 
