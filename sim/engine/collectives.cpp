@@ -201,6 +201,7 @@ void Collectives::begin_again(std::uint32_t call) {
 
 void Collectives::begin_lanes(std::uint32_t call, std::uint32_t member) {
   CallState& state = calls_[call];
+  streams_->replays(caller(call, member));
   if (state.first_lane == kNone) add_lanes(call);
   if (member == transfers_->frontier().member_index()) return;
   const Track first = first_track(call, member);
@@ -222,10 +223,10 @@ void Collectives::set_known(std::uint32_t call, TimePoint until) {
   state.known = true;
 }
 
-void Collectives::end_known(std::uint32_t call, TimePoint at) {
+void Collectives::end_known(std::uint32_t call, std::uint32_t member, TimePoint at) {
   set_known(call, at);
   calls_[call].known = false;
-  ends_[call].front() = at;
+  ends_[call][member] = at;
 }
 
 void Collectives::finish_lane(const Lane& lane) {

@@ -85,9 +85,9 @@ class Collectives {
   void offer(std::uint32_t call) { ++calls_[call].awaited; }
   /// All members of the call are in flight together, until then.
   void begin_known(std::uint32_t call, TimePoint until);
-  /// A call of one member is in flight until then, or has ended then, without an event.
+  /// A known call is in flight until then, or has ended for a member then, without an event.
   void set_known(std::uint32_t call, TimePoint until);
-  void end_known(std::uint32_t call, TimePoint at);
+  void end_known(std::uint32_t call, std::uint32_t member, TimePoint at);
   [[nodiscard]] std::uint32_t caller(std::uint32_t call, std::uint32_t member) const {
     return members_[calls_[call].first_party - first_party_ + member].stream;
   }

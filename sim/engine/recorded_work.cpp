@@ -12,9 +12,6 @@ namespace lockstep::engine {
 
 namespace {
 
-/// Records of fewer operations from cut to cut cost more than they save.
-constexpr std::size_t kLeastBetweenCuts = 6;
-
 void take_one(std::int64_t permille, std::vector<std::int64_t>& out) {
   const auto found = std::find(out.begin(), out.end(), permille);
   LOCKSTEP_CHECK(found != out.end());
@@ -22,128 +19,6 @@ void take_one(std::int64_t permille, std::vector<std::int64_t>& out) {
 }
 
 }  // namespace
-
-/// Finds the endpoints with own streams, and those of one pattern.
-class RecordedWork::Finder {
- public:
-  Finder(const ReplayState& state, const ReusedCalls& reused, RecordedWork& out)
-      : workload_{*state.workload}, reused_{reused}, out_{out} {
-    out_.place_.resize(workload_.streams.size());
-    out_.cell_at_.assign(state.network->endpoints.size(), kNone);
-  }
-
-  void run() {
-    std::vector<std::vector<std::uint32_t>> at(out_.cell_at_.size());
-    for (std::uint32_t s = 0; s < workload_.streams.size(); ++s)
-      at[workload_.streams[s].endpoint].push_back(s);
-    for (EndpointId endpoint = 0; endpoint < at.size(); ++endpoint) add(endpoint, at[endpoint]);
-    drop_single();
-    for (std::uint32_t id = 0; id < out_.cells_.size(); ++id) {
-      const Cell& cell = out_.cells_[id];
-      out_.cell_at_[cell.endpoint] = id;
-      for (std::uint32_t own = 0; own < cell.streams.size(); ++own)
-        out_.place_[cell.streams[own]] = {id, own, out_.patterns_[cell.pattern].cuts[own].data()};
-    }
-  }
-
- private:
-  void add(EndpointId endpoint, const std::vector<std::uint32_t>& streams) {
-    if (streams.empty()) return;
-    const std::uint32_t first = workload_.streams[streams.front()].first_stream;
-    Cell cell{.endpoint = endpoint};
-    fold::KeyBuilder key;
-    bool calls = false;
-    for (const std::uint32_t s : streams) {
-      const Stream& of = workload_.streams[s];
-      if (!of.pattern || of.first_stream != first) return;
-      const bool own = is_own(of, key, calls);
-      key.add(std::uint64_t{s - first})
-          .add(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(of.pattern.get())))
-          .add(own ? 1 : 0);
-      if (own) cell.streams.push_back(s);
-    }
-    if (!calls) return;  // computations one after the other are one event anyway
-    const auto [found, is_new] =
-        pattern_of_.try_emplace(key.key(), static_cast<std::uint32_t>(out_.patterns_.size()));
-    if (is_new) out_.patterns_.push_back(pattern(cell, streams, first));
-    cell.pattern = found->second;
-    ++out_.patterns_[cell.pattern].cells;
-    out_.cells_.push_back(std::move(cell));
-  }
-
-  [[nodiscard]] bool is_own(const Stream& of, fold::KeyBuilder& key, bool& calls) const {
-    bool some = false;
-    for (const Activity& operation : of.all()) {
-      if (operation.kind == Activity::Kind::compute) continue;
-      if (operation.kind != Activity::Kind::collective) return false;
-      const std::uint32_t call = of.member_slot(operation).call;
-      const fold::Key* shape = reused_.shape_of_private(call);
-      if (shape == nullptr) return false;
-      key.add(*shape).add(workload_.calls[call].slowed_permille);
-      some = true;
-    }
-    calls = calls || some;
-    return true;
-  }
-
-  [[nodiscard]] Pattern pattern(const Cell& cell, const std::vector<std::uint32_t>& streams,
-                                std::uint32_t first) const {
-    Pattern out;
-    std::map<std::uint32_t, std::uint32_t> own;  // by stream, relative to the first
-    for (const std::uint32_t s : cell.streams) {
-      own.emplace(s - first, static_cast<std::uint32_t>(out.cuts.size()));
-      out.cuts.emplace_back(workload_.streams[s].all().size(), 0);
-    }
-    const auto cut = [&](const ActivityRef& ref) {
-      if (const auto found = own.find(ref.stream); found != own.end())
-        out.cuts[found->second][ref.index] = 1;
-    };
-    for (const std::uint32_t s : streams) {
-      const bool is_own = own.contains(s - first);
-      const std::vector<Activity>& operations = workload_.streams[s].all();
-      std::map<std::uint32_t, std::uint32_t> done;  // of other streams, before the next operation
-      for (std::uint32_t i = 0; i < operations.size(); ++i) {
-        const auto& after = operations[i].after;
-        bool waits_for_others = !is_own;
-        for (const ActivityRef& ref : after) {
-          if (!is_own || own.contains(ref.stream)) continue;
-          std::uint32_t& known = done[ref.stream];
-          if (ref.index < known) continue;
-          known = ref.index + 1;
-          waits_for_others = true;
-        }
-        if (!waits_for_others) continue;
-        for (const ActivityRef& ref : after) cut(ref);
-        if (is_own && i > 0) cut({s - first, i - 1});
-      }
-    }
-    return out;
-  }
-
-  /// Leaves out endpoints that have nothing in common with others, and those cut too often.
-  void drop_single() {
-    std::vector<bool> pays;
-    for (const Pattern& pattern : out_.patterns_) {
-      std::size_t operations = 0;
-      std::size_t cuts = 1;
-      for (const std::vector<std::uint8_t>& stream : pattern.cuts) {
-        operations += stream.size();
-        cuts += static_cast<std::size_t>(std::count(stream.begin(), stream.end(), 1));
-      }
-      pays.push_back(pattern.cells > 1 && operations >= kLeastBetweenCuts * cuts);
-    }
-    std::erase_if(out_.cells_, [&](const Cell& cell) { return !pays[cell.pattern]; });
-  }
-
-  const Workload& workload_;
-  const ReusedCalls& reused_;
-  RecordedWork& out_;
-  std::map<fold::Key, std::uint32_t> pattern_of_;
-};
-
-RecordedWork::RecordedWork(const ReplayState& state, const ReusedCalls& reused) {
-  Finder{state, reused, *this}.run();
-}
 
 void RecordedWork::join(const Siblings& siblings) {
   state_ = &siblings.state;
@@ -164,10 +39,14 @@ void RecordedWork::touch(std::uint32_t stream) {
 
 void RecordedWork::touch_all() {
   for (Cell& cell : cells_) {
+    cell.elsewhere.resize(cell.endpoints.size());
     if (!streams_->slowed().empty()) {
-      cell.elsewhere = streams_->slowing(cell.endpoint);
+      for (std::size_t i = 0; i < cell.endpoints.size(); ++i)
+        cell.elsewhere[i] = streams_->slowing(cell.endpoints[i]);
       for (const std::uint32_t stream : cell.streams)
-        if (calls(stream)) take_one(permille_of_call(stream), cell.elsewhere);
+        if (calls(stream))
+          take_one(permille_of_call(stream),
+                   cell.elsewhere[index_of(cell, streams_->endpoint_of(stream))]);
     }
     touch(cell.streams.front());
   }
@@ -178,13 +57,14 @@ void RecordedWork::launches(std::uint32_t stream, const Activity& operation) {
   if (!operation.launched_after || place.cell == kNone) return;
   Cell& cell = cells_[place.cell];
   if (cell.mode != Mode::records) return;
-  const ActivityRef ref = *operation.launched_after;
+  const ActivityRef ref = state_->workload->streams[stream].named(*operation.launched_after);
   const Record& record = records_[cell.record];
-  const Place& by = place_[state_->workload->streams[stream].named(ref).stream];
+  const Place& by = place_[ref.stream];
   const bool within = by.cell == place.cell && ref.index >= record.from[by.own];
-  const bool known = std::any_of(
-      record.launched_by.begin(), record.launched_by.end(),
-      [&](const ActivityRef& of) { return of.stream == ref.stream && of.index == ref.index; });
+  const bool known =
+      std::any_of(record.launched_by.begin(), record.launched_by.end(), [&](const Launcher& of) {
+        return of.operation.stream == ref.stream && of.operation.index == ref.index;
+      });
   if (!within && !known) complete(cell);
 }
 
@@ -217,18 +97,19 @@ void RecordedWork::communicates(std::uint32_t stream, std::int64_t permille, boo
   const std::uint32_t id = cell_at_[streams_->endpoint_of(stream)];
   if (id == kNone || is_own(stream)) return;
   Cell& cell = cells_[id];
-  std::vector<std::int64_t> after = cell.elsewhere;
+  std::vector<std::int64_t>& before = cell.elsewhere[index_of(cell, streams_->endpoint_of(stream))];
+  std::vector<std::int64_t> after = before;
   if (begins) {
     after.push_back(permille);
   } else {
     take_one(permille, after);
   }
-  if (slowest(after) != slowest(cell.elsewhere)) {
+  if (slowest(after) != slowest(before)) {
     end_record(cell.streams.front());
     catch_up(cell.streams.front());
     touch(cell.streams.front());
   }
-  cell.elsewhere = std::move(after);
+  before = std::move(after);
 }
 
 void RecordedWork::computes(std::uint32_t stream) {
@@ -236,6 +117,12 @@ void RecordedWork::computes(std::uint32_t stream) {
   if (id == kNone || is_own(stream)) return;
   end_record(cells_[id].streams.front());
   catch_up(cells_[id].streams.front());
+}
+
+std::size_t RecordedWork::index_of(const Cell& cell, EndpointId endpoint) {
+  return static_cast<std::size_t>(
+      std::lower_bound(cell.endpoints.begin(), cell.endpoints.end(), endpoint) -
+      cell.endpoints.begin());
 }
 
 void RecordedWork::resume(std::uint32_t id) {
@@ -291,7 +178,11 @@ bool RecordedWork::is_idle(const Cell& cell) const {
 
 /// Whether the ends of all that is in flight are known, and none waits for its launch.
 bool RecordedWork::may_begin(const Cell& cell) const {
-  if (is_idle(cell) || streams_->computes_at(cell.endpoint, cell.streams)) return false;
+  if (is_idle(cell) ||
+      std::any_of(cell.endpoints.begin(), cell.endpoints.end(), [&](EndpointId endpoint) {
+        return streams_->computes_at(endpoint, cell.streams);
+      }))
+    return false;
   return std::all_of(cell.streams.begin(), cell.streams.end(), [&](std::uint32_t stream) {
     const Stream& of = state_->workload->streams[stream];
     const StreamState& state = (*streams_)[stream];
@@ -300,31 +191,38 @@ bool RecordedWork::may_begin(const Cell& cell) const {
   });
 }
 
-/// Operations that have ended, after which the host launches what is in flight or next.
-std::vector<ActivityRef> RecordedWork::launched_by(const Cell& cell) const {
-  std::vector<ActivityRef> out;
-  for (const std::uint32_t stream : cell.streams) {
+/// Of what is in flight or next.
+std::vector<RecordedWork::Launcher> RecordedWork::launched_by(const Cell& cell) const {
+  std::vector<Launcher> out;
+  for (std::uint32_t own = 0; own < cell.streams.size(); ++own) {
+    const std::uint32_t stream = cell.streams[own];
     const Stream& of = state_->workload->streams[stream];
     const StreamState& state = (*streams_)[stream];
     const std::size_t next = state.computing ? state.ahead : state.index + (state.busy ? 1U : 0U);
     for (std::size_t i = state.index; i <= next && i < of.all().size(); ++i) {
-      const auto& by = of.all()[i].launched_after;
-      if (!by || by->index >= (*streams_)[of.named(*by).stream].index) continue;
-      if (!out.empty() && out.back().stream == by->stream && out.back().index == by->index)
+      if (!of.all()[i].launched_after) continue;
+      const ActivityRef by = of.named(*of.all()[i].launched_after);
+      if (by.index >= (*streams_)[by.stream].index) continue;
+      if (!out.empty() && out.back().operation.stream == by.stream &&
+          out.back().operation.index == by.index)
         continue;
-      out.push_back(*by);
+      out.push_back({own, by});
     }
   }
   return out;
 }
 
-fold::Key RecordedWork::key_of(const Cell& cell, const std::vector<ActivityRef>& launched) const {
+fold::Key RecordedWork::key_of(const Cell& cell, const std::vector<Launcher>& launched) const {
   const auto left = [&](TimePoint until) { return (until - state_->now()).ps(); };
   fold::KeyBuilder key;
-  key.add(cell.pattern).add(slowest(cell.elsewhere));
-  for (const ActivityRef& by : launched) {
-    const ActivityRef named = state_->workload->streams[cell.streams.front()].named(by);
-    key.add(by.stream).add(by.index).add(left(streams_->ends()[named.stream][named.index]));
+  key.add(cell.pattern);
+  for (const std::vector<std::int64_t>& elsewhere : cell.elsewhere) key.add(slowest(elsewhere));
+  for (const auto& [own, by] : launched) {
+    const std::uint32_t first = state_->workload->streams[cell.streams[own]].first_stream;
+    key.add(own)
+        .add(by.stream - first)
+        .add(by.index)
+        .add(left(streams_->ends()[by.stream][by.index]));
   }
   for (const std::uint32_t stream : cell.streams) {
     const StreamState& state = (*streams_)[stream];
@@ -342,7 +240,7 @@ fold::Key RecordedWork::key_of(const Cell& cell, const std::vector<ActivityRef>&
 
 void RecordedWork::begin(std::uint32_t id) {
   Cell& cell = cells_[id];
-  std::vector<ActivityRef> launched = launched_by(cell);
+  std::vector<Launcher> launched = launched_by(cell);
   const auto [found, is_new] =
       known_.try_emplace(key_of(cell, launched), static_cast<std::uint32_t>(records_.size()));
   cell.since = state_->now();
@@ -412,7 +310,7 @@ void RecordedWork::complete(Cell& cell) {
   }
 }
 
-/// Puts an endpoint in the state after so many instants of the record that it follows.
+/// Puts a cell in the state after so many instants of the record that it follows.
 void RecordedWork::put(std::uint32_t id, std::size_t instants) {
   Cell& cell = cells_[id];
   const Record& record = records_[cell.record];
@@ -421,14 +319,21 @@ void RecordedWork::put(std::uint32_t id, std::size_t instants) {
   const std::size_t changes = instants == 0 ? 0 : record.instants[instants - 1].changes;
   std::vector<const Change*> last(cell.streams.size(), nullptr);
   for (std::size_t i = 0; i < changes; ++i) last[record.changes[i].own] = &record.changes[i];
-  std::vector<std::int64_t> slowing = cell.elsewhere;
   for (const Change* change : last)
     if (change != nullptr) put_stream(cell, record, *change, later);
-  for (const std::uint32_t stream : cell.streams) {
-    push_end(stream);
-    if (calls(stream)) slowing.push_back(permille_of_call(stream));
-  }
-  streams_->set_slowing(cell.endpoint, std::move(slowing));
+  for (const std::uint32_t stream : cell.streams) push_end(stream);
+  put_slowing(cell);
+}
+
+/// What its collectives in flight, and those of other streams, slow down.
+void RecordedWork::put_slowing(const Cell& cell) {
+  if (streams_->slowed().empty()) return;
+  std::vector<std::vector<std::int64_t>> slowing = cell.elsewhere;
+  for (const std::uint32_t stream : cell.streams)
+    if (calls(stream))
+      slowing[index_of(cell, streams_->endpoint_of(stream))].push_back(permille_of_call(stream));
+  for (std::size_t i = 0; i < cell.endpoints.size(); ++i)
+    streams_->set_slowing(cell.endpoints[i], std::move(slowing[i]));
 }
 
 void RecordedWork::put_stream(const Cell& cell, const Record& record, const Change& change,
@@ -445,10 +350,10 @@ void RecordedWork::put_stream(const Cell& cell, const Record& record, const Chan
   for (std::uint32_t i = first; i < after.index + (in_call ? 1U : 0U); ++i) {
     const Activity& operation = of.all()[i];
     if (operation.kind != Activity::Kind::collective) continue;
-    const std::uint32_t call = of.member_slot(operation).call;
-    if (i >= begun_before) reused_->count_use(call);
+    const auto [call, member] = of.member_slot(operation);
+    if (i >= begun_before && member == 0) reused_->count_use(call);
     if (i < after.index) {
-      collectives_->end_known(call, streams_->ends()[stream][i]);
+      collectives_->end_known(call, member, streams_->ends()[stream][i]);
     } else {
       collectives_->set_known(call, after.until + later);
     }
@@ -458,14 +363,14 @@ void RecordedWork::put_stream(const Cell& cell, const Record& record, const Chan
                       later);
 }
 
-/// Events that it has had while it followed were void.
+/// Events that it has had while it followed were void. A call ends with one event.
 void RecordedWork::push_end(std::uint32_t stream) {
   const StreamState& state = (*streams_)[stream];
   if (state.computing) {
     state_->queue.push(make_event(EventKind::computed, stream, state.until));
   } else if (state.busy) {
-    const std::uint32_t call = state_->workload->streams[stream].member_slot(current(stream)).call;
-    state_->queue.push(make_event(EventKind::met, call, end_of_call(stream)));
+    const auto [call, member] = state_->workload->streams[stream].member_slot(current(stream));
+    if (member == 0) state_->queue.push(make_event(EventKind::met, call, end_of_call(stream)));
   }
 }
 

@@ -13,17 +13,21 @@ namespace lockstep::engine {
 class Collectives;
 class ReusedCalls;
 
-/// Work that endpoints have in common, replayed once. An endpoint's own streams compute, and call
-/// collectives of one member (a class of ranks) that no other traffic meets; nothing else concerns
-/// them but its other streams. Between two operations that these wait for, or that wait for these
-/// (cuts), the own streams depend on their state alone: places, what is in flight and its end, and
-/// whether another collective slows computation down. The first endpoint in a state is replayed
-/// and recorded, instant by instant. Others of its pattern that come to the same state later, or in
-/// the same instant, follow the record: their events are left out, and they are put in the state
-/// before the next cut at once. If something else concerns one of them before, it is put in the
-/// state of then. Times are equal to the last bit.
+/// Work that endpoints have in common, replayed once. A cell is one endpoint, or a few that call
+/// collectives together (the GPUs of a node, in tensor parallelism). Its own streams compute, and
+/// call collectives that no other traffic meets, of members in the cell; nothing else concerns them
+/// but the other streams of its endpoints. Between two operations that these wait for, or that wait
+/// for these (cuts), the own streams depend on their joint state alone: places, what is in flight
+/// and its end, and per endpoint whether another collective slows computation down. The first cell
+/// in a state is replayed and recorded, instant by instant. Others of its pattern that come to the
+/// same state later, or in the same instant, follow the record: their events are left out, and they
+/// are put in the state before the next cut at once. If something else concerns one of them before,
+/// it is put in the state of then. A record ends where members of a collective come to it at
+/// different instants. Times are equal to the last bit.
 class RecordedWork {
  public:
+  /// Endpoints of a cell that call collectives together.
+  static constexpr std::size_t kMostEndpoints = 16;
   /// Requires can_reuse(), and that no engine is copied.
   RecordedWork(const ReplayState& state, const ReusedCalls& reused);
   struct Siblings {
@@ -73,18 +77,19 @@ class RecordedWork {
 
  private:
   enum class Mode : std::uint8_t { plain, records, follows };
-  /// Own streams of an endpoint.
+  /// Endpoints that call collectives together, and their own streams.
   struct Cell {
-    EndpointId endpoint = 0;
+    std::vector<EndpointId> endpoints{};  // ascending
     std::uint32_t pattern = 0;
-    std::vector<std::uint32_t> streams{};
+    std::vector<std::uint32_t> streams{};  // by endpoint
     std::vector<std::uint32_t> changed{};  // indices into streams, in this instant
     bool touched = false;
     Mode mode = Mode::plain;
     std::uint32_t record = kNone;
     TimePoint since{};  // begin of the record, for this endpoint
-    /// Of collectives in flight of other streams: time of computation meanwhile, in thousandths.
-    std::vector<std::int64_t> elsewhere{};
+    /// Per endpoint, of collectives in flight of other streams: time of computation meanwhile, in
+    /// thousandths.
+    std::vector<std::vector<std::int64_t>> elsewhere{};
   };
   /// Per stream.
   struct Place {
@@ -102,12 +107,17 @@ class RecordedWork {
     TimePoint at;
     std::size_t changes = 0;  // up to its end
   };
+  /// An operation of the cell that has ended, after which the host launches another.
+  struct Launcher {
+    std::uint32_t own = 0;  // the stream of that one
+    ActivityRef operation;
+  };
   struct Record {
     std::uint32_t leader = 0;  // a cell
     TimePoint began;
     bool complete = false;
-    std::vector<std::uint32_t> from{};       // per own stream, its place when the record began
-    std::vector<ActivityRef> launched_by{};  // ends before it, which its key contains
+    std::vector<std::uint32_t> from{};    // per own stream, its place when the record began
+    std::vector<Launcher> launched_by{};  // which its key contains
     std::vector<Instant> instants{};
     std::vector<Change> changes{};
     std::vector<TimePoint> ends{};
@@ -119,13 +129,15 @@ class RecordedWork {
   };
   class Finder;
 
+  /// Index of an endpoint of the cell.
+  [[nodiscard]] static std::size_t index_of(const Cell& cell, EndpointId endpoint);
   [[nodiscard]] const Activity& current(std::uint32_t stream) const;
   [[nodiscard]] bool calls(std::uint32_t stream) const;
   [[nodiscard]] std::int64_t permille_of_call(std::uint32_t stream) const;
   [[nodiscard]] TimePoint end_of_call(std::uint32_t stream) const;
   [[nodiscard]] bool may_begin(const Cell& cell) const;
-  [[nodiscard]] std::vector<ActivityRef> launched_by(const Cell& cell) const;
-  [[nodiscard]] fold::Key key_of(const Cell& cell, const std::vector<ActivityRef>& launched) const;
+  [[nodiscard]] std::vector<Launcher> launched_by(const Cell& cell) const;
+  [[nodiscard]] fold::Key key_of(const Cell& cell, const std::vector<Launcher>& launched) const;
   void begin(std::uint32_t cell);
   void follow(std::uint32_t cell, std::uint32_t record);
   void add_instant(Cell& cell);
@@ -133,6 +145,7 @@ class RecordedWork {
   void complete(Cell& cell);
   void put(std::uint32_t cell, std::size_t instants);
   void put_stream(const Cell& cell, const Record& record, const Change& change, Duration later);
+  void put_slowing(const Cell& cell);
   void push_end(std::uint32_t stream);
 
   ReplayState* state_ = nullptr;

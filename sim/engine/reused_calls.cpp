@@ -106,11 +106,13 @@ void ReusedCalls::add_worker(const Workload& workload, std::uint32_t stream) {
 
 const fold::Key* ReusedCalls::shape_of_private(std::uint32_t call) const {
   const CallClass& kind = kinds_.kinds[kinds_.of_call[call]];
+  const bool alone = kinds_.groups[kind.group].is_known && rivals_of_[kind.group].empty();
+  if (!alone) return nullptr;
   const std::vector<EndpointId>& members = workload_->calls[call].members;
-  const bool alone = members.size() == 1 && kinds_.groups[kind.group].is_known &&
-                     rivals_of_[kind.group].empty() &&
-                     !(kind.shape.works && workers_at_.contains(members.front()));
-  return alone ? &kind.shape.key : nullptr;
+  const bool works = kind.shape.works &&
+                     std::any_of(members.begin(), members.end(),
+                                 [&](EndpointId member) { return workers_at_.contains(member); });
+  return works ? nullptr : &kind.shape.key;
 }
 
 bool ReusedCalls::offer(std::uint32_t call, std::uint32_t member) {

@@ -51,7 +51,7 @@ class ReusedCalls {
   /// A message of a stream has been sent or has arrived.
   void count_message(const MessageWay& way, bool begins);
 
-  /// Shape of a call of one member that nothing else can ever meet; null: it is none.
+  /// Shape of a call that nothing else can ever meet; null: it is none.
   [[nodiscard]] const fold::Key* shape_of_private(std::uint32_t call) const;
   /// The call has happened once more, as known.
   void count_use(std::uint32_t call) { ++uses_[kinds_.of_call[call]]; }

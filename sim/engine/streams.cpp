@@ -372,6 +372,10 @@ bool Streams::follows(std::uint32_t stream) const {
   return recorded_ != nullptr && recorded_->follows(stream);
 }
 
+void Streams::replays(std::uint32_t stream) const {
+  if (recorded_ != nullptr && stream != kNone) recorded_->end_record(stream);
+}
+
 void Streams::catch_up(std::uint32_t stream) const {
   if (recorded_ != nullptr) recorded_->catch_up(stream);
 }

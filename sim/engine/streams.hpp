@@ -72,6 +72,8 @@ class Streams {
   }
   /// Whether the stream follows a record, so that its state is of an earlier time.
   [[nodiscard]] bool follows(std::uint32_t stream) const;
+  /// The call that the stream has come to is replayed. kNone: there is no such stream.
+  void replays(std::uint32_t stream) const;
   /// Puts it in its state of this instant.
   void catch_up(std::uint32_t stream) const;
   /// The operations up to before `index` have ended, each as that of stream `like`, `later`. None
