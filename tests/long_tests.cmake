@@ -15,6 +15,7 @@ set(long_tests
   [==[tests_cli:a killed search goes on from its store to the same bytes, simulating nothing twice]==]
   [==[tests_cli:a page weighs at most 700 KB without its script, and says what it leaves out]==]
   [==[tests_cli:a store that is locked, cut short or no database is refused and not touched]==]
+  [==[tests_cli:a straggler and a slow NIC among 512 GPUs: nodes that follow each other end as alone]==]
   [==[tests_cli:every help names its command in full and has two examples that run]==]
   [==[tests_cli:every other command of README and docs ends as it says]==]
   [==[tests_cli:every shipped cluster gives the times that it gave before]==]
