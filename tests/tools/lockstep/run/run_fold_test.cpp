@@ -135,8 +135,7 @@ TEST_CASE("16,384 ranks of 16 stages are simulated, of a straggler's step one of
 
 TEST_CASE("a straggler and a slow NIC among 512 GPUs: nodes that follow each other end as alone") {
   // 4 replicas of 16 stages of a node each. The oracle replays every operation of every rank.
-  const std::string step =
-      "--set cluster.nodes=64 --set parallel.global_batch=64 ";
+  const std::string step = "--set cluster.nodes=64 --set parallel.global_batch=64 ";
   for (const std::string unequal :
        {"--set-rank 17 compute=0.8 ", "--set-link node2/nic1 bandwidth=50% "}) {
     CAPTURE(unequal);
