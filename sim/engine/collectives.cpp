@@ -12,7 +12,13 @@ namespace lockstep::engine {
 
 Collectives::Collectives(const ReplayState& state)
     : first_party_{static_cast<std::uint32_t>(state.network->endpoints.size())} {
-  for (const CollectiveCall& call : state.workload->calls) add(call);
+  const std::vector<CollectiveCall>& calls = state.workload->calls;
+  std::size_t members = 0;
+  for (const CollectiveCall& call : calls) members += call.members.size();
+  calls_.reserve(calls.size());
+  ends_.reserve(calls.size());
+  members_.reserve(members);
+  for (const CollectiveCall& call : calls) add(call);
 }
 
 void Collectives::join(const Siblings& siblings) {

@@ -294,6 +294,9 @@ void RecordedWork::add_instant(Cell& cell) {
 void RecordedWork::complete(Cell& cell) {
   Record& record = records_[cell.record];
   record.complete = true;
+  record.instants.shrink_to_fit();
+  record.changes.shrink_to_fit();
+  record.ends.shrink_to_fit();
   cell.mode = Mode::plain;
   cell.changed.clear();
   const TimePoint last = record.instants.empty() ? record.began : record.instants.back().at;

@@ -113,8 +113,10 @@ void Streams::add_dependencies() {
   }
   for (std::uint32_t s = 0; s < streams_.size(); ++s) {
     const std::vector<Activity>& list = workload_->streams[s].all();
-    for (std::uint32_t i = 0; i < list.size(); ++i)
-      waiting_for_[first_operation_[s] + i] = static_cast<std::uint32_t>(list[i].after.size());
+    for (std::uint32_t i = 0; i < list.size(); ++i) {
+      LOCKSTEP_CHECK(list[i].after.size() <= UINT16_MAX);
+      waiting_for_[first_operation_[s] + i] = static_cast<std::uint16_t>(list[i].after.size());
+    }
   }
 }
 
@@ -253,7 +255,7 @@ void Streams::time_run(std::uint32_t stream, std::uint32_t index, TimePoint end)
   StreamState& state = streams_[stream];
   const std::vector<Activity>& operations = workload_->streams[stream].all();
   const std::uint32_t* list = &first_dependent_[state.first_list];
-  const std::uint32_t* waits = &waiting_for_[first_operation_[stream]];
+  const std::uint16_t* waits = &waiting_for_[first_operation_[stream]];
   std::vector<TimePoint>& ends = ends_[stream];
   ends[index] = end;
   touch(stream);

@@ -136,7 +136,7 @@ class Streams {
   std::vector<StreamState> streams_;
   bool runs_ahead_;                             // the order of events in an instant decides nothing
   std::vector<std::uint32_t> first_operation_;  // per stream
-  std::vector<std::uint32_t> waiting_for_;      // per operation: incomplete dependencies
+  std::vector<std::uint16_t> waiting_for_;      // per operation: incomplete dependencies
   // Dependents of each operation; stored once for streams with the same pattern.
   std::vector<ActivityRef> dependents_;
   std::vector<std::uint32_t> first_dependent_;  // per list, plus the end of the last
