@@ -55,6 +55,7 @@ class Drawn {
     together_ = draw_.one_in(2) ? 1 : static_cast<EndpointId>(2 + draw_.below(3));
     workers_ = together_ == 1 ? static_cast<EndpointId>(2 + draw_.below(5))
                               : together_ * static_cast<EndpointId>(2 + draw_.below(3));
+    rings_by_place_ = together_ > 1 && draw_.one_in(2);
     const EndpointId hosts = workers_ + 1;
     const std::size_t planes = kMostTogether + 1;
     out_.network.links.assign(planes * 2 * hosts, Link{1_GBps, Duration{}, true});
@@ -175,14 +176,7 @@ class Drawn {
         draw_.one_in(4) ? static_cast<EndpointId>(draw_.below(together_)) : together_;
     const EndpointId plain = draw_.one_in(8) ? static_cast<EndpointId>(draw_.below(workers_))
                                              : workers_;  // without patterns
-    const auto ring = std::make_shared<TinyRing>(static_cast<int>(workers_), true);
-    for (std::uint32_t i = 0; i < rings_called_; ++i) {
-      CollectiveCall call{"ring", ring, {}, Bytes{2000}, {}};
-      for (std::uint32_t place = 0; place < workers_; ++place)
-        call.members.push_back(1 + worker_in_ring(place));
-      call.slowed_permille = slowed_[0];
-      workload.calls.push_back(std::move(call));
-    }
+    for (std::uint32_t i = 0; i < rings_called_; ++i) add_ring();
     std::vector<std::vector<CallMemberSlot>> own_calls(workers_);
     for (EndpointId w = 0; w < workers_; w += together_) add_own_calls(w, own_calls);
     for (EndpointId w = 0; w < workers_; ++w) {
@@ -194,7 +188,7 @@ class Drawn {
         if (s == murmurs) stream.calls = own_calls[w];
         for (const Activity& of : program_[s]) {
           if (of.kind == Activity::Kind::collective) {
-            if (s == rings) stream.calls.push_back({of.call, place_in_ring(w)});
+            if (s == rings) stream.calls.push_back(slot_in_ring(of.call, w));
           } else if (of.kind != Activity::Kind::compute) {
             stream.messages.push_back({peer(w, of.peer), 0});
           }
@@ -204,13 +198,29 @@ class Drawn {
     }
   }
 
-  /// Neighbors in the ring of all, and those that send to each other, are in different groups.
-  [[nodiscard]] std::uint32_t place_in_ring(EndpointId worker) const {
-    return worker % together_ * (workers_ / together_) + worker / together_;
-  }
-  [[nodiscard]] EndpointId worker_in_ring(std::uint32_t place) const {
+  /// Of all workers, or one for each place in a group, of unequal sizes. Neighbors in a ring, and
+  /// those that send to each other, are in different groups.
+  void add_ring() {
+    const EndpointId count = rings_by_place_ ? together_ : 1;
     const EndpointId groups = workers_ / together_;
-    return place % groups * together_ + place / groups;
+    const EndpointId size = workers_ / count;
+    for (EndpointId ring = 0; ring < count; ++ring) {
+      CollectiveCall& call = out_.workload.calls.emplace_back();
+      call.name = "ring";
+      call.schedule = std::make_shared<TinyRing>(static_cast<int>(size), true);
+      call.block = Bytes{2000 + 3000 * std::int64_t{ring}};
+      call.slowed_permille = slowed_[0];
+      for (EndpointId i = 0; i < size; ++i) {
+        const EndpointId place = ring + i / groups;
+        call.members.push_back(1 + i % groups * together_ + place);
+      }
+    }
+  }
+  [[nodiscard]] CallMemberSlot slot_in_ring(std::uint32_t number, EndpointId worker) const {
+    const EndpointId place = worker % together_;
+    const EndpointId group = worker / together_;
+    if (rings_by_place_) return {number * together_ + place, group};
+    return {number, place * (workers_ / together_) + group};
   }
 
   /// Of the group that begins with this worker.
@@ -315,6 +325,7 @@ class Drawn {
   Draw draw_;
   EndpointId workers_ = 0;
   EndpointId together_ = 1;
+  bool rings_by_place_ = false;
   Case out_;
   std::vector<std::vector<Activity>> program_ = std::vector<std::vector<Activity>>(kStreams);
   std::uint32_t rings_called_ = 0;
@@ -328,7 +339,7 @@ TEST_CASE("endpoints that follow a record end at the same picosecond as replayed
   std::array<std::uint64_t, kMostTogether + 1> followed{};  // by workers in a group
   std::array<std::uint64_t, kMostTogether + 1> operations{};
   std::uint64_t stuck = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     CAPTURE(seed);
     Drawn drawn{seed};
     const EndpointId together = drawn.together();
