@@ -17,10 +17,23 @@ namespace lockstep {
 
 enum class Recompute : std::uint8_t {
   none,
-  selective,          // the core of attention
+  selective,          // some modules of a layer: RecomputeModule
   every_second_gemm,  // all but attention and the first, third, ... GEMM of a layer
   every_second_layer,
   full
+};
+/// What selective recomputation may do again, as Megatron-Core's recompute_modules: the core of
+/// attention; norms before attention and MLP; of latent attention norms and up-projections of what
+/// is compressed, with their rotation; plain MLPs; experts with their router, dispatch and shared
+/// experts; the activation function of experts; shared experts.
+enum class RecomputeModule : std::uint8_t {
+  core_attn,
+  layernorm,
+  mla_up_proj,
+  mlp,
+  moe,
+  moe_act,
+  shared_experts
 };
 enum class PipelineOrder : std::uint8_t {
   none,
@@ -150,6 +163,7 @@ struct ParallelConfig {
   std::int64_t micro_batch = 1;   // sequences
   std::int64_t global_batch = 1;  // sequences
   Recompute recompute = Recompute::none;
+  std::set<RecomputeModule> recompute_modules{RecomputeModule::core_attn};  // of selective
   int zero = 0;
   int shard_ranks = 0;            // size of a ZeRO sharding group, a part of dp * cp; 0: all of it
   bool scatter_gradients = true;  // ZeRO-1: reduce-scatter; false: all-reduce, then slice

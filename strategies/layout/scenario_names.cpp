@@ -11,6 +11,17 @@ const Names<Recompute>& recompute_names() {
   return names;
 }
 
+const Names<RecomputeModule>& module_names() {
+  static const Names<RecomputeModule> names{{"core_attn", RecomputeModule::core_attn},
+                                            {"layernorm", RecomputeModule::layernorm},
+                                            {"mla_up_proj", RecomputeModule::mla_up_proj},
+                                            {"mlp", RecomputeModule::mlp},
+                                            {"moe", RecomputeModule::moe},
+                                            {"moe_act", RecomputeModule::moe_act},
+                                            {"shared_experts", RecomputeModule::shared_experts}};
+  return names;
+}
+
 const Names<PipelineOrder>& pipeline_names() {
   static const Names<PipelineOrder> names{{"none", PipelineOrder::none},
                                           {"naive", PipelineOrder::naive},
@@ -92,6 +103,23 @@ const Names<MuonBlocks>& muon_blocks_names() {
   static const Names<MuonBlocks> names{{"duplicated", MuonBlocks::duplicated},
                                        {"distributed", MuonBlocks::distributed}};
   return names;
+}
+
+std::string modules_text(const std::set<RecomputeModule>& modules) {
+  std::string out;
+  for (const RecomputeModule module : modules) {
+    if (!out.empty()) out += '+';
+    out += name_of(module_names(), module);
+  }
+  return out;
+}
+
+std::string recompute_text(const ParallelConfig& parallel) {
+  std::string out{name_of(recompute_names(), parallel.recompute)};
+  const bool usual = parallel.recompute_modules == ParallelConfig{}.recompute_modules;
+  if (parallel.recompute == Recompute::selective && !usual)
+    out += " (" + modules_text(parallel.recompute_modules) + ")";
+  return out;
 }
 
 std::string precision_text(const ParallelConfig& parallel) {

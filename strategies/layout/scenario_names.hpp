@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@ template <class T>
 using Names = std::vector<std::pair<std::string_view, T>>;
 
 [[nodiscard]] const Names<Recompute>& recompute_names();
+[[nodiscard]] const Names<RecomputeModule>& module_names();
 [[nodiscard]] const Names<PipelineOrder>& pipeline_names();
 [[nodiscard]] const Names<ContextKind>& context_names();
 [[nodiscard]] const Names<GradientExchange>& exchange_names();
@@ -27,6 +30,11 @@ using Names = std::vector<std::pair<std::string_view, T>>;
 [[nodiscard]] const Names<Dtype>& precision_names();
 /// Of numbers that are stored or sent, not computed with: blocks with scales too.
 [[nodiscard]] const Names<Dtype>& stored_names();
+/// Modules of recomputation as text: "layernorm+moe_act".
+[[nodiscard]] std::string modules_text(const std::set<RecomputeModule>& modules);
+/// Recomputation as text; with selective and modules other than the core of attention these too:
+/// "selective (layernorm+moe_act)".
+[[nodiscard]] std::string recompute_text(const ParallelConfig& parallel);
 /// What `parallel.precision` says of a layout.
 [[nodiscard]] std::string precision_text(const ParallelConfig& parallel);
 

@@ -93,13 +93,9 @@ struct Heads {
 
 Ref append_attention_core(BlockBuilder& block, const TransformerParts& parts, const Ref& q,
                           const Ref& k, const Ref& v) {
-  const std::size_t first = block.operations();
   const Heads heads{q, k, v};
-  const Ref o = parts.config.attention == AttentionKind::flash
-                    ? append_fused_core(block, parts, heads)
-                    : append_unfused_core(block, parts, heads);
-  block.attention_core(first, block.operations());
-  return o;
+  return parts.config.attention == AttentionKind::flash ? append_fused_core(block, parts, heads)
+                                                        : append_unfused_core(block, parts, heads);
 }
 
 Ref append_out_projection(BlockBuilder& block, const TransformerParts& parts, const Ref& o,

@@ -185,11 +185,6 @@ Ref BlockBuilder::dispatched(const Ref& x) {
 void BlockBuilder::insert(std::size_t at, Operation operation) {
   block_.forward.insert(block_.forward.begin() + static_cast<std::ptrdiff_t>(at),
                         std::move(operation));
-  for (std::size_t& index : block_.attention_core) index += index >= at ? 1 : 0;
-}
-
-void BlockBuilder::attention_core(std::size_t first, std::size_t last) {
-  for (std::size_t i = first; i < last; ++i) block_.attention_core.push_back(i);
 }
 
 int BlockBuilder::finish(bool input_gradient) {

@@ -91,9 +91,6 @@ class BlockBuilder {
   int next_fused() { return ++last_fused_; }
   /// The same for GEMMs of one input; negative if the form does not join them.
   int join() { return options().form.joined_gemms ? next_fused() : -next_fused(); }
-  [[nodiscard]] std::size_t operations() const { return block_.forward.size(); }
-  /// Marks operations first .. last - 1 as core attention.
-  void attention_core(std::size_t first, std::size_t last);
 
   [[nodiscard]] GraphBuilder& graph() { return graph_; }
   [[nodiscard]] const BuildOptions& options() const { return graph_.options; }

@@ -28,8 +28,6 @@ struct Block {
   /// listed only at ModelGraph::Tied::first.
   std::vector<TensorId> weights{};
   std::vector<TensorId> gradients{};
-  /// Indices into forward of core attention, which selective recomputation repeats.
-  std::vector<std::size_t> attention_core{};
 };
 
 struct ModelGraph {

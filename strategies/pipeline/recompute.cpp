@@ -5,18 +5,62 @@
 #include <set>
 
 #include "strategies/layout/passes.hpp"
+#include "strategies/pipeline/recomputed_modules.hpp"
 
 namespace lockstep {
 
 namespace {
+
+using Tensors = std::set<std::pair<TensorId, int>>;
+
+[[nodiscard]] bool any_of(const std::vector<Ref>& refs, const Tensors& wanted) {
+  return std::any_of(refs.begin(), refs.end(), [&](const Ref& ref) {
+    return wanted.contains({ref.tensor, ref.further});
+  });
+}
+
+[[nodiscard]] bool reads_any(const Operation& operation, const Tensors& wanted) {
+  return any_of(operation.reads, wanted);
+}
+
+[[nodiscard]] bool writes_any(const Operation& operation, const Tensors& wanted) {
+  return any_of(operation.writes, wanted);
+}
+
+void add(const std::vector<Ref>& refs, Tensors& to) {
+  for (const Ref& ref : refs) to.insert({ref.tensor, ref.further});
+}
 
 /// A second forward pass whose results have names of their own.
 class Again {
  public:
   Again(ModelGraph& graph, Block& block) : graph_{graph}, block_{block} {}
 
-  /// Does these operations of forward again, and has backward read what they write.
+  /// Does these operations of forward again before all of backward, which then reads what they
+  /// write.
   void redo(const std::vector<std::size_t>& operations) {
+    std::vector<Operation> body = copies(operations);
+    read_copies();
+    block_.backward.insert(block_.backward.begin(), body.begin(), body.end());
+  }
+
+  /// The same with modules in forward order, each right before what first reads what it writes.
+  void redo(const std::vector<RecomputedModule>& modules) {
+    std::vector<std::vector<Operation>> bodies;
+    for (const RecomputedModule& module : modules) bodies.push_back(copies(module.operations));
+    read_copies();
+    for (std::size_t i = bodies.size(); i-- > 0;) {
+      Tensors written;
+      for (const Operation& operation : bodies[i]) add(operation.writes, written);
+      const auto first =
+          std::find_if(block_.backward.begin(), block_.backward.end(),
+                       [&](const Operation& one) { return reads_any(one, written); });
+      block_.backward.insert(first, bodies[i].begin(), bodies[i].end());
+    }
+  }
+
+ private:
+  [[nodiscard]] std::vector<Operation> copies(const std::vector<std::size_t>& operations) {
     std::vector<Operation> body;
     for (const std::size_t index : operations) {
       Operation again = block_.forward[index];
@@ -26,13 +70,15 @@ class Again {
       for (Ref& written : again.writes) written = copy(written);
       body.push_back(std::move(again));
     }
+    return body;
+  }
+
+  void read_copies() {
     for (Operation& operation : block_.backward) {
       for (Ref& read : operation.reads) read = renamed(read);
     }
-    block_.backward.insert(block_.backward.begin(), body.begin(), body.end());
   }
 
- private:
   [[nodiscard]] Ref renamed(Ref ref) const {
     const auto found = copies_.find({ref.tensor, ref.further});
     if (found != copies_.end()) ref.tensor = found->second;
@@ -59,38 +105,59 @@ class Again {
   std::map<std::pair<TensorId, int>, TensorId> copies_;
 };
 
-using Tensors = std::set<std::pair<TensorId, int>>;
-
-[[nodiscard]] bool writes_any(const Operation& operation, const Tensors& wanted) {
-  return std::any_of(operation.writes.begin(), operation.writes.end(), [&](const Ref& ref) {
-    return wanted.contains({ref.tensor, ref.further});
-  });
+[[nodiscard]] Tensors read_in_backward(const Block& block) {
+  Tensors out;
+  for (const Operation& operation : block.backward) add(operation.reads, out);
+  return out;
 }
 
-/// Those of some operations that backward's reads follow from, in order.
+/// Those of some operations that what is wanted follows from, in order; what they read is wanted,
+/// too.
 [[nodiscard]] std::vector<std::size_t> needed(const Block& block,
-                                              const std::vector<std::size_t>& among) {
-  Tensors wanted;
-  for (const Operation& operation : block.backward) {
-    for (const Ref& ref : operation.reads) wanted.insert({ref.tensor, ref.further});
-  }
+                                              const std::vector<std::size_t>& among,
+                                              Tensors& wanted) {
   std::vector<std::size_t> out;
   for (std::size_t i = among.size(); i-- > 0;) {
     const Operation& operation = block.forward[among[i]];
     if (!writes_any(operation, wanted)) continue;
-    for (const Ref& ref : operation.reads) wanted.insert({ref.tensor, ref.further});
+    add(operation.reads, wanted);
     out.push_back(among[i]);
   }
   std::reverse(out.begin(), out.end());
   return out;
 }
 
-/// The core without what makes its output: that is kept.
-[[nodiscard]] std::vector<std::size_t> core_to_redo(const Block& block) {
-  if (block.attention_core.size() < 2) return {};
-  std::vector<std::size_t> core = block.attention_core;
-  core.pop_back();
-  return needed(block, core);
+[[nodiscard]] std::vector<std::size_t> needed(const Block& block,
+                                              const std::vector<std::size_t>& among) {
+  Tensors wanted = read_in_backward(block);
+  return needed(block, among, wanted);
+}
+
+/// A checkpoint as a whole or, if it stops early, up to the last tensor that is wanted; what it
+/// reads is wanted, too.
+[[nodiscard]] std::vector<std::size_t> checkpoint(const Block& block,
+                                                  std::vector<std::size_t> operations,
+                                                  bool stops_early, Tensors& wanted) {
+  const auto is_wanted = [&](std::size_t i) { return writes_any(block.forward[i], wanted); };
+  const auto last = std::find_if(operations.rbegin(), operations.rend(), is_wanted).base();
+  if (last == operations.begin()) return {};
+  if (stops_early) operations.erase(last, operations.end());
+  for (const std::size_t i : operations) add(block.forward[i].reads, wanted);
+  return operations;
+}
+
+/// What of each module is done again, for backward and for the modules after it.
+[[nodiscard]] std::vector<RecomputedModule> modules_to_redo(
+    const Block& block, const std::set<RecomputeModule>& modules, bool stops_early) {
+  std::vector<RecomputedModule> all = modules_of(block, modules);
+  Tensors wanted = read_in_backward(block);
+  for (std::size_t i = all.size(); i-- > 0;) {
+    RecomputedModule& module = all[i];
+    module.operations = module.whole ? checkpoint(block, module.operations, stops_early, wanted)
+                                     : needed(block, module.operations, wanted);
+  }
+  std::erase_if(all, [](const RecomputedModule& module) { return module.operations.empty(); });
+  return all;
 }
 
 /// Whether an operation's results are kept: of attention, with keys that came along a ring, of
@@ -150,23 +217,24 @@ void split_layers(ModelGraph& graph) {
 
 [[nodiscard]] std::vector<std::size_t> to_redo(const Block& block, Recompute how,
                                                bool stops_early) {
-  switch (how) {
-    case Recompute::none:
-      return {};
-    case Recompute::selective:
-      return core_to_redo(block);
-    case Recompute::every_second_gemm:
-      return all_but_every_second_gemm(block);
-    case Recompute::every_second_layer:
-    case Recompute::full:
-      return everything(block, stops_early);
+  return how == Recompute::every_second_gemm ? all_but_every_second_gemm(block)
+                                             : everything(block, stops_early);
+}
+
+void recompute_modules(ModelGraph& graph, const std::set<RecomputeModule>& modules,
+                       bool stops_early) {
+  for (std::size_t i = 0; i < graph.blocks.size(); ++i) {
+    Block& block = graph.blocks[i];
+    Again{graph, block}.redo(modules_to_redo(block, modules, stops_early));
   }
-  return {};
 }
 
 }  // namespace
 
-void recompute(ModelGraph& graph, Recompute how, bool stops_early) {
+void recompute(ModelGraph& graph, Recompute how, const std::set<RecomputeModule>& modules,
+               bool stops_early) {
+  if (how == Recompute::none) return;
+  if (how == Recompute::selective) return recompute_modules(graph, modules, stops_early);
   const std::size_t kinds = graph.blocks.size();
   if (how == Recompute::every_second_layer) split_layers(graph);
   for (std::size_t i = 0; i < kinds; ++i) {
@@ -178,7 +246,8 @@ void recompute(ModelGraph& graph, Recompute how, bool stops_early) {
 }
 
 void recompute_activations(TrainingStepAssembly& step) {
-  recompute(step.graph, step.parallel.recompute, step.parallel.form.stops_early);
+  const ParallelConfig& parallel = step.parallel;
+  recompute(step.graph, parallel.recompute, parallel.recompute_modules, parallel.form.stops_early);
 }
 
 }  // namespace lockstep

@@ -119,6 +119,34 @@ ParallelField overlap_field() {
           }};
 }
 
+/// A list replaces the default, which is not empty.
+ParallelField modules_field() {
+  return {"recompute_modules",
+          "recompute selective: parts of layers that are done again, as Megatron-Core's "
+          "--recompute-modules (default: core_attn)",
+          [](const ValueReader& given, Config& out) {
+            std::set<RecomputeModule> modules;
+            given.array([&modules](const ValueReader& value) {
+              const std::string name = value.one_of("module", keys_of(module_names()));
+              const auto module = named(module_names(), name);
+              if (module && !modules.insert(*module).second && value.is_string())
+                value.note("the module " + in_quotes(name) + " is there already");
+            });
+            given.refine("minItems", "1");
+            given.refine("uniqueItems", "true");
+            if (!given.is_array()) return;
+            if (!modules.empty()) out.recompute_modules = modules;
+            if (given.value()->get_if<JsonArray>()->empty())
+              given.note("no modules are no recomputation: recompute none");
+          },
+          [](const Config& of) -> std::optional<JsonValue> {
+            if (of.recompute != Recompute::selective) return std::nullopt;
+            return json_array(of.recompute_modules, [](RecomputeModule module) {
+              return json_of(name_of(module_names(), module));
+            });
+          }};
+}
+
 ParallelField stages_field() {
   return {"stages",
           "Layers of each model chunk, in order, or Megatron-Core's layout, such as "
@@ -306,6 +334,7 @@ const std::vector<ParallelField>& parallel_fields() {
       precision_field(),
       choice("recompute", &Config::recompute, "recomputation", recompute_names(),
              "Activation recomputation (default: none)"),
+      modules_field(),
       flag("sequence_parallel", &Config::sequence_parallel,
            "Megatron sequence parallelism: norms and dropout sharded along the sequence over the "
            "tp ranks (default: false)"),

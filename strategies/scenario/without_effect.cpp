@@ -12,10 +12,19 @@ namespace lockstep {
 
 namespace {
 
+[[nodiscard]] bool has_plain_mlp(const ModelConfig& model) {
+  const TransformerConfig* shape = model.transformer();
+  if (shape == nullptr) return std::holds_alternative<MlpConfig>(model.shape);
+  for (std::int64_t i = 0; i < shape->layers; ++i)
+    if (!has_experts(*shape, i)) return true;
+  return false;
+}
+
 class Values {
  public:
   Values(const ModelConfig& model, const ParallelConfig& parallel, int gpus_per_node)
       : transformer_{model.transformer()},
+        model_{model},
         plan_{parallel},
         replicas_{parallel.dp * parallel.cp / parallel.outer_degree()} {
     ring_ = plan_.cp / std::max(1, ulysses_degree(plan_, gpus_per_node));
@@ -72,13 +81,62 @@ class Values {
 
   void check_recomputation() {
     const std::string_view name = name_of(recompute_names(), plan_.recompute);
-    const bool core = plan_.recompute == Recompute::selective;
-    if (core && (transformer_ == nullptr || transformer_->attention == AttentionKind::flash))
-      report(
-          "recompute",
-          "{} does the core of unfused attention again; fused attention keeps no scores and does "
-          "so in any case",
-          name);
+    const std::set<RecomputeModule> usual = ParallelConfig{}.recompute_modules;
+    if (plan_.recompute != Recompute::selective) {
+      if (plan_.recompute_modules != usual)
+        report("recompute_modules", "modules are of selective recomputation; recompute is {}",
+               name);
+      return;
+    }
+    for (const RecomputeModule module : plan_.recompute_modules) check_module(module);
+    const bool has_core =
+        transformer_ != nullptr && transformer_->attention != AttentionKind::flash;
+    if (has_core || !plan_.recompute_modules.contains(RecomputeModule::core_attn)) return;
+    constexpr std::string_view kWhy =
+        "the core of unfused attention again; fused attention keeps no scores and does so in any "
+        "case";
+    if (plan_.recompute_modules == usual)
+      report("recompute", "{} does {}", name, kWhy);
+    else
+      report("recompute_modules", "core_attn does {}", kWhy);
+  }
+
+  /// Refuses modules of parts that the model lacks, and reports those within another.
+  void check_module(RecomputeModule module) {
+    const std::string_view name = name_of(module_names(), module);
+    if (const std::string_view why = missing_for(module); !why.empty())
+      refuse("recompute_modules", "{} in recompute_modules, but {}", name, why);
+    const bool inner =
+        module == RecomputeModule::moe_act || module == RecomputeModule::shared_experts;
+    if (inner && plan_.recompute_modules.contains(RecomputeModule::moe))
+      report("recompute_modules", "{} is a part of moe, which is done again as a whole", name);
+  }
+
+  /// Why the model has no such module; empty if it has.
+  [[nodiscard]] std::string_view missing_for(RecomputeModule module) const {
+    const bool experts = transformer_ != nullptr && transformer_->experts;
+    switch (module) {
+      case RecomputeModule::core_attn:
+        return {};
+      case RecomputeModule::layernorm:
+        if (transformer_ == nullptr) return "the model is no transformer";
+        return transformer_->norm_place == NormPlace::after
+                   ? "the model has no norms before attention and MLP"
+                   : "";
+      case RecomputeModule::mla_up_proj:
+        return transformer_ == nullptr || !transformer_->latent
+                   ? "the model has no latent attention"
+                   : "";
+      case RecomputeModule::mlp:
+        return has_plain_mlp(model_) ? "" : "no layer of the model has a plain MLP";
+      case RecomputeModule::moe:
+      case RecomputeModule::moe_act:
+        return experts ? "" : "the model has no experts";
+      case RecomputeModule::shared_experts:
+        return experts && transformer_->experts->shared > 0 ? ""
+                                                            : "the model has no shared experts";
+    }
+    return {};
   }
 
   void check_tensor() {
@@ -272,6 +330,7 @@ class Values {
   }
 
   const TransformerConfig* transformer_;
+  const ModelConfig& model_;
   const ParallelConfig& plan_;
   int replicas_;
   int ring_ = 1;

@@ -204,21 +204,6 @@ class BodyLayout {
   std::size_t at_ = 0;
 };
 
-/// Marks the attention core again, in the rewritten forward body.
-void renumber_core(Block& block, const std::vector<Operation>& before) {
-  std::vector<std::size_t> core;
-  const auto is_core = [&](const Operation& operation) {
-    return std::any_of(
-        block.attention_core.begin(), block.attention_core.end(), [&](std::size_t index) {
-          return before[index].kind == operation.kind && before[index].name == operation.name;
-        });
-  };
-  for (std::size_t i = 0; i < block.forward.size(); ++i) {
-    if (is_core(block.forward[i])) core.push_back(i);
-  }
-  block.attention_core = std::move(core);
-}
-
 }  // namespace
 
 void propagate_sharding(ModelGraph& graph, const Mesh& mesh, const ShardingRules& rules) {
@@ -229,10 +214,8 @@ void propagate_sharding(ModelGraph& graph, const Mesh& mesh, const ShardingRules
     settled.push_back(declared.has_value());
   }
   for (Block& block : graph.blocks) {
-    const std::vector<Operation> before = block.forward;
-    BodyLayout forward{graph, mesh, rules, settled, before};
+    BodyLayout forward{graph, mesh, rules, settled, block.forward};
     block.forward = forward.run();
-    renumber_core(block, before);
     block.backward = BodyLayout{graph, mesh, rules, settled, block.backward, forward.kept()}.run();
   }
 }

@@ -31,6 +31,11 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   key.add(parallel.tp).add(parallel.cp).add(parallel.ep).add(parallel.micro_batch);
   key.add(parallel.expert_tp()).add(static_cast<int>(parallel.dispatcher));
   key.add(static_cast<int>(parallel.recompute)).add(parallel.sequence_parallel ? 1 : 0);
+  int modules = 0;
+  if (parallel.recompute == Recompute::selective)
+    for (const RecomputeModule module : parallel.recompute_modules)
+      modules |= 1 << static_cast<int>(module);
+  key.add(modules);
   key.add(static_cast<int>(parallel.precision)).add(static_cast<int>(parallel.cp_kind));
   key.add(parallel.ulysses).add(parallel.zigzag ? 1 : 0).add(parallel.splits_backward() ? 1 : 0);
   for (const Overlap what :

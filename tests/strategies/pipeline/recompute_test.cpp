@@ -69,6 +69,88 @@ TEST_CASE("with fused attention there is nothing to do again") {
   CHECK(names(layer(graph).backward) == as_it_was);
 }
 
+/// Two layers of Llama's kind, the first with a plain MLP, the second with experts, both with
+/// latent attention.
+[[nodiscard]] ModelGraph latent_experts() {
+  TransformerConfig shape;
+  shape.layers = 2;
+  shape.hidden = 32;
+  shape.heads = shape.kv_heads = 4;
+  shape.head_size = 8;
+  shape.ffn = 128;
+  shape.sequence = 16;
+  shape.vocabulary = 64;
+  shape.attention = AttentionKind::flash;
+  shape.gated = true;
+  shape.function = ActivationFunction::swiglu;
+  shape.positions = Positions::rotary;
+  shape.latent = LatentAttention{
+      .query_rank = 8, .kv_rank = 8, .key_size = 4, .rotary_size = 4, .value_size = 8};
+  shape.experts = ExpertsConfig{.experts = 4,
+                                .top_k = 2,
+                                .ffn = 8,
+                                .shared = 1,
+                                .shared_ffn = 8,
+                                .dense_layers = 1,
+                                .every = 1};
+  shape.mtp = TokenPrediction{.layers = 1, .loss_scaling_factor = 0.1};
+  ModelConfig model;
+  model.shape = shape;
+  return build_model(model, {});
+}
+
+[[nodiscard]] std::vector<std::string> again(RecomputeModule module, std::size_t position,
+                                             bool stops_early = false) {
+  ModelGraph graph = latent_experts();
+  recompute(graph, Recompute::selective, {module}, stops_early);
+  return again(graph.blocks[static_cast<std::size_t>(graph.chain[position])]);
+}
+
+TEST_CASE("modules: what of a layer is done again") {
+  using enum RecomputeModule;
+  using Names = std::vector<std::string>;
+  constexpr std::size_t kPlain = 1;
+  constexpr std::size_t kExperts = 2;
+  CHECK(again(core_attn, kPlain) == Names{});  // fused
+  // Backward meets the MLP's norm first.
+  CHECK(again(layernorm, kPlain) == Names{"mlp.norm", "attention.norm"});
+  CHECK(again(mla_up_proj, kPlain) == Names{"attention.q_norm", "attention.q", "attention.q_rotary",
+                                            "attention.kv_norm", "attention.k", "attention.v",
+                                            "attention.k_rotary"});
+  CHECK(again(mlp, kPlain) == Names{"mlp.up", "mlp.gate", "mlp.activation", "mlp.down"});
+  CHECK(again(mlp, kPlain, true) == Names{"mlp.up", "mlp.gate", "mlp.activation"});
+  for (const RecomputeModule module : {moe, moe_act, shared_experts})
+    CHECK(again(module, kPlain) == Names{});
+  CHECK(again(mlp, kExperts) == Names{});
+  CHECK(again(moe_act, kExperts) == Names{"experts.activation"});
+  CHECK(again(shared_experts, kExperts) ==
+        Names{"shared.up", "shared.gate", "shared.activation", "shared.down"});
+  CHECK(again(moe, kExperts) == Names{"router.logits", "router", "experts.dispatch", "experts.up",
+                                      "experts.gate", "experts.activation", "experts.down",
+                                      "experts.combine", "shared.up", "shared.gate",
+                                      "shared.activation", "shared.down", "experts.add"});
+  CHECK(again(moe, kExperts, true).back() == "shared.activation");
+  // The layer of multi-token prediction is in the last block.
+  CHECK(again(moe_act, 3) == Names{"mtp.experts.activation"});
+  CHECK(again(layernorm, 3) == Names{"mtp.mlp.norm", "mtp.attention.norm"});
+}
+
+TEST_CASE("modules: each is done again right before backward reads of it") {
+  ModelGraph graph = latent_experts();
+  recompute(graph, Recompute::selective,
+            {RecomputeModule::layernorm, RecomputeModule::mla_up_proj, RecomputeModule::moe_act});
+  const std::vector<std::string> all =
+      names(graph.blocks[static_cast<std::size_t>(graph.chain[2])].backward);
+  const auto next = [&all](const std::string& name) {
+    const auto found = std::find(all.begin(), all.end(), name);
+    REQUIRE(all.end() - found > 1);
+    return *(found + 1);
+  };
+  CHECK(next("experts.activation.again") == "experts.down.weight_gradient");
+  CHECK(next("attention.k_rotary.again") == "attention.backward");
+  CHECK(next("attention.norm.again") == "attention.k_shared.weight_gradient");
+}
+
 TEST_CASE("full recomputation does the whole forward pass again, before anything else") {
   ModelGraph graph = gpt(AttentionKind::flash);
   const std::vector<std::string> forward = names(layer(graph).forward);
@@ -93,7 +175,7 @@ TEST_CASE("a second forward pass that stops early ends with the last tensor that
   for (const double dropout : {0.0, 0.1}) {
     ModelGraph graph = gpt(AttentionKind::flash, dropout);
     const std::vector<std::string> forward = names(layer(graph).forward);
-    recompute(graph, Recompute::full, true);
+    recompute(graph, Recompute::full, {}, true);
     // Of the last GEMM's result backward reads nothing; of dropout after it the mask.
     const std::string last = dropout > 0 ? "mlp.dropout" : "mlp.activation";
     const auto end = std::find(forward.begin(), forward.end(), last) + 1;

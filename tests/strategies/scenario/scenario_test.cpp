@@ -248,12 +248,45 @@ TEST_CASE(
   CHECK(notes_of({"parallel.tp=1", "parallel.sequence_parallel=true"}) ==
         Keys{"parallel.sequence_parallel"});
   CHECK(notes_of({"parallel.recompute=selective"}) == Keys{"parallel.recompute"});
+  CHECK(notes_of({"parallel.recompute=full", R"(parallel.recompute_modules=["mlp"])"}) ==
+        Keys{"parallel.recompute_modules"});
+  CHECK(notes_of({"parallel.recompute=selective",
+                  R"(parallel.recompute_modules=["mlp", "core_attn"])"}) ==
+        Keys{"parallel.recompute_modules"});  // attention is fused
+  CHECK(
+      notes_of({"parallel.recompute=selective", R"(parallel.recompute_modules=["mlp"])"}).empty());
   CHECK(notes_of({"parallel.algorithms.cp=ring"}) == Keys{"parallel.algorithms.cp"});
   // ZeRO-1's reduce-scatter and all-gather have no "naive"; its all-reduce beside them has.
   CHECK(error_of(kSmall, {"parallel.algorithms.dp=naive", "parallel.zero=1"})
             .find("naive is no algorithm of ") != std::string::npos);
   CHECK(notes_of({"parallel.algorithms.dp=naive", "parallel.zero=1",
                   "parallel.scatter_gradients=false"}) == Keys{"parallel.algorithms.dp"});
+}
+
+TEST_CASE("modules of recomputation are those of the model") {
+  const auto error = [](const std::string& modules) {
+    return error_of(kSmall,
+                    {"parallel.recompute=selective", "parallel.recompute_modules=" + modules});
+  };
+  const auto says = [](const std::string& text, const char* what) {
+    CAPTURE(text);
+    CHECK(text.find(what) != std::string::npos);
+  };
+  says(error(R"(["moe"])"), "moe in recompute_modules, but the model has no experts");
+  says(error(R"(["moe_act"])"), "moe_act in recompute_modules, but the model has no experts");
+  says(error(R"(["shared_experts"])"), "but the model has no shared experts");
+  says(error(R"(["mla_up_proj"])"), "but the model has no latent attention");
+  says(error(R"(["layernrm"])"), "no module named \"layernrm\"; did you mean \"layernorm\"?");
+  says(error(R"(["mlp", "mlp"])"), "the module \"mlp\" is there already");
+  says(error("[]"), "no modules are no recomputation");
+  says(error("mlp"), "/parallel/recompute_modules: expected ");
+  const Scenario found = read(kSmall, {"parallel.recompute=selective",
+                                       R"(parallel.recompute_modules=["mlp", "layernorm"])"});
+  CHECK(found.parallel.recompute_modules ==
+        std::set{RecomputeModule::layernorm, RecomputeModule::mlp});
+  CHECK(json_text(found.resolved).find(R"("recompute_modules":["layernorm","mlp"])") !=
+        std::string::npos);
+  CHECK(json_text(read(kSmall).resolved).find("recompute_modules") == std::string::npos);
 }
 
 TEST_CASE("algorithms are those of some collective") {

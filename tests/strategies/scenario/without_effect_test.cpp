@@ -126,6 +126,11 @@ struct Reset {
       {"zigzag", "", [](ParallelConfig& p) { p.zigzag = true; }},
       {"exchange", "", [](ParallelConfig& p) { p.exchange = GradientExchange::all_reduce; }},
   };
+  for (const auto& [name, value] : module_names())
+    out.push_back(
+        {"recompute_modules", fmt::format("{} ", name), [what = value](ParallelConfig& p) {
+           if (p.recompute_modules.size() > 1) p.recompute_modules.erase(what);
+         }});
   for (const auto& [name, value] : overlap_names())
     out.push_back({"overlap", fmt::format("\"{}\"", name),
                    [what = value](ParallelConfig& p) { p.overlap.erase(what); }});

@@ -187,6 +187,81 @@ TEST_CASE("activations of a layer, grouped keys and a gated MLP without dropout"
         6 * stream + stream / 2 + of_mlp + 4 * kA * kS * kB + 8 * kS * kB);
 }
 
+// Of 34sbh the norms' results are 4sbh, with their statistics; the MLP's are GELU's input and
+// output, 8sbh each. Without sequence parallelism norms are not cut.
+TEST_CASE("activations of a layer, modules of recomputation: norms 4sbh, MLP 16sbh, core 5as^2b") {
+  using enum RecomputeModule;
+  const auto bytes = [](int t, bool sequence_parallel, const std::set<RecomputeModule>& modules) {
+    ParallelConfig with = layout(t, sequence_parallel, Recompute::selective);
+    with.recompute_modules = modules;
+    return bytes_per_layer(gpt(), with);
+  };
+  for (const int t : {1, 2, 8}) {
+    CAPTURE(t);
+    const bool cut = t > 1;
+    CHECK(bytes(t, cut, {layernorm}) == (30 * kSbh + kScores) / t);
+    CHECK(bytes(t, cut, {mlp}) == (18 * kSbh + kScores + kStatistics) / t);
+    CHECK(bytes(t, cut, {core_attn, mlp}) == (18 * kSbh + kStatistics) / t);
+    CHECK(bytes(t, cut, {core_attn, layernorm, mlp}) == 14 * kSbh / t);
+  }
+  CHECK(bytes(4, false, {layernorm}) == 6 * kSbh + 24 * kSbh / 4 + kScores / 4);
+  CHECK(bytes(4, false, {mlp}) == 10 * kSbh + 8 * kSbh / 4 + kScores / 4 + kStatistics);
+}
+
+// Bytes of a token. MLA: queries and keys of a heads of 16 + 8, values of 12; what is compressed,
+// 48 and 32 wide, stays, with the rotary key of 8 that all heads share, which nothing else reads.
+// Norms: result and, in fp32, a reciprocal standard deviation. Experts: 3F each of two, and F the
+// activation function's; with all of it their tokens and results, 2h each, and the router's logits,
+// weights and experts. Shared: 3F.
+TEST_CASE("activations of a layer of experts with latent attention, modules of recomputation") {
+  using enum RecomputeModule;
+  TransformerConfig shape = gpt();
+  shape.attention = AttentionKind::flash;
+  shape.dropout = 0;
+  shape.gated = true;
+  shape.function = ActivationFunction::swiglu;
+  shape.norm = Normalization::rms;
+  shape.positions = Positions::rotary;
+  shape.bias = false;
+  shape.head_size = 24;
+  shape.latent = LatentAttention{
+      .query_rank = 48, .kv_rank = 32, .key_size = 16, .rotary_size = 8, .value_size = 12};
+  constexpr std::int64_t kF = 96;
+  shape.experts = ExpertsConfig{};
+  shape.experts->experts = 4;
+  shape.experts->top_k = 2;
+  shape.experts->ffn = kF;
+  shape.experts->shared = 1;
+  shape.experts->shared_ffn = kF;
+  const auto bytes = [&shape](const std::set<RecomputeModule>& modules) {
+    ParallelConfig with = layout();
+    if (!modules.empty()) {
+      with.recompute = Recompute::selective;
+      with.recompute_modules = modules;
+    }
+    const TrainingStepUnderTest step{transformer(shape), with};
+    LiveQuery query;
+    query.forward = {step.routine("expert_layer.forward")};
+    query.backward = {step.routine("expert_layer.backward")};
+    query.position = 1;
+    return total_bytes(live_between(step.role(), query)).count();
+  };
+  const auto saved = [&](const std::set<RecomputeModule>& modules) {
+    return (bytes({}) - bytes(modules)) / (kS * kB);
+  };
+  const std::int64_t norms = 2 * (2 * kH + 4);
+  const std::int64_t up = 2 * 48 + 4 + 2 * 32 + 4 + kA * 2 * (24 + 24 + 12) - 2 * 8;
+  const std::int64_t shared = 3 * 2 * kF;
+  const std::int64_t moes = 2 * (2 * kH + 3 * 2 * kF + 2 * kH) + 4 * 4 + 2 * 4 + 2 * 4 + shared;
+  CHECK(saved({layernorm}) == norms);
+  CHECK(saved({mla_up_proj}) == up);
+  CHECK(saved({moe_act}) == 2 * 2 * kF);
+  CHECK(saved({shared_experts}) == shared);
+  CHECK(saved({moe}) == moes);
+  CHECK(saved({layernorm, mla_up_proj, moe_act}) == norms + up + 2 * 2 * kF);
+  CHECK(saved({layernorm, mla_up_proj, moe, moe_act, shared_experts}) == norms + up + moes);
+}
+
 TEST_CASE("activations of a layer, context parallelism: ulysses keeps what it exchanged, once") {
   // 34sbh/n: queries, keys, values and the context as attention had them, the context also as the
   // output projection had it: 2sbh/n more. Row sums 4asb/n, norms 16sb/n.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "strategies/layout/scenario_names.hpp"
 #include "strategies/scenario/layout_problems.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
@@ -161,6 +162,23 @@ void draw_recipe(ParallelConfig& out, Draw& draw) {
   recipe.last_layers = draw.of({0, 0, 1});
 }
 
+/// Some modules of layers, of those that the model has.
+void draw_modules(ParallelConfig& out, const TransformerConfig& model, Draw& draw) {
+  using enum RecomputeModule;
+  std::set<RecomputeModule> all{core_attn, layernorm};
+  if (model.latent) all.insert(mla_up_proj);
+  if (!model.experts || model.experts->dense_layers > 0) all.insert(mlp);
+  if (model.experts) all.insert({moe, moe_act});
+  if (model.experts && model.experts->shared > 0) all.insert(shared_experts);
+  std::set<RecomputeModule> some;
+  for (const RecomputeModule module : all)
+    if (draw.one_in(module == moe ? 4 : 2)) some.insert(module);
+  if (some.empty()) return;
+  out.recompute = Recompute::selective;
+  out.recompute_modules = some;
+  out.form.stops_early = draw.one_in(3);
+}
+
 }  // namespace
 
 std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
@@ -169,6 +187,7 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
   Draw folding{seed + 2'000'000};
   Draw gathering{seed + 3'000'000};
   Draw narrowing{seed + 4'000'000};
+  Draw repeating{seed + 5'000'000};
   std::vector<RandomLayout> out;
   while (out.size() < static_cast<std::size_t>(count)) {
     TransformerConfig model = shape(draw);
@@ -182,6 +201,7 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
     if (with.cp > 1 && gathering.one_in(4)) with.cp_kind = ContextKind::all_gather;
     if (with.pp > 1 && gathering.one_in(3)) draw_v(with, gathering);
     if (narrowing.one_in(4)) draw_recipe(with, narrowing);
+    if (repeating.one_in(3)) draw_modules(with, model, repeating);
     RandomLayout layout{transformer(model), with};
     if (layout.parallel.ranks() > 32) continue;
     if (!layout_problems(layout.model, layout.parallel, layout.parallel.ranks(), 8).empty())
@@ -236,7 +256,8 @@ std::string to_string(const RandomLayout& layout) {
   return fmt::format(
       "tp {} cp {} (kind {}, zigzag {}) pp {} vpp {} (schedule {}) dp {} ep {} etp {} order {} sp "
       "{} "
-      "zero {} (scatter {}, reduce {}) update {} shards {} reshard {} recompute {} offload {} "
+      "zero {} (scatter {}, reduce {}) update {} shards {} reshard {} recompute {} ({}, early {}) "
+      "offload {} "
       "batch {}/{} bucket {} "
       "overlap{} precision {} stored {} {} maxima {} wide {} {}; "
       "kv {} gated {} bias {} norm {} positions {} attention {} dropout {} tied {} experts {} "
@@ -244,11 +265,12 @@ std::string to_string(const RandomLayout& layout) {
       p.tp, p.cp, static_cast<int>(p.cp_kind), p.zigzag, p.pp, p.vpp, static_cast<int>(p.schedule),
       p.dp, p.ep, p.etp, p.order.front(), p.sequence_parallel, p.zero, p.scatter_gradients,
       static_cast<int>(p.reduce_gradients), static_cast<int>(p.update), p.shard_ranks,
-      p.reshard_after_forward, static_cast<int>(p.recompute), p.state.offload, p.micro_batch,
-      p.global_batch, p.bucket.count(), overlap, to_string(p.precision), p.recipe.stores_operands,
-      p.recipe.stores_dispatched, p.recipe.reduces_maxima, p.recipe.first_layers,
-      p.recipe.last_layers, m.kv_heads, m.gated, m.bias, static_cast<int>(m.norm),
-      static_cast<int>(m.positions), static_cast<int>(m.attention), m.dropout, m.tied_embeddings,
+      p.reshard_after_forward, static_cast<int>(p.recompute), modules_text(p.recompute_modules),
+      p.form.stops_early, p.state.offload, p.micro_batch, p.global_batch, p.bucket.count(), overlap,
+      to_string(p.precision), p.recipe.stores_operands, p.recipe.stores_dispatched,
+      p.recipe.reduces_maxima, p.recipe.first_layers, p.recipe.last_layers, m.kv_heads, m.gated,
+      m.bias, static_cast<int>(m.norm), static_cast<int>(m.positions),
+      static_cast<int>(m.attention), m.dropout, m.tied_embeddings,
       m.experts ? m.experts->experts : 0, m.latent.has_value());
 }
 

@@ -93,6 +93,7 @@ class Comparison {
     };
     require("order", from_.order == to_.order);
     require("recompute", from_.recompute == to_.recompute);
+    require("recompute_modules", from_.recompute_modules == to_.recompute_modules);
     require("zero", from_.zero == to_.zero);
     require("scatter_gradients", from_.scatter_gradients == to_.scatter_gradients);
     require("reduce_gradients", from_.reduce_gradients == to_.reduce_gradients);

@@ -133,6 +133,23 @@ TEST_CASE("launch flags: Megatron, overlap, recomputation, ranks") {
   CHECK(flags.left_out.empty());
 }
 
+TEST_CASE("launch flags: Megatron, modules of selective recomputation") {
+  const LaunchFlags flags = launch_flags(
+      LaunchFramework::megatron,
+      deep({"parallel.recompute=selective", R"(parallel.recompute_modules=["mlp", "core_attn"])"}));
+  CHECK(has(flags, "--recompute-granularity selective"));
+  CHECK(has(flags, "--recompute-modules core_attn mlp"));
+  const LaunchFlags usual =
+      launch_flags(LaunchFramework::megatron, deep({"parallel.recompute=selective"}));
+  CHECK(has(usual, "--recompute-granularity selective"));
+  CHECK_FALSE(has(usual, "--recompute-modules"));
+  // TELayerNormColumnParallelLinear has the norms of layers without experts and latent attention.
+  CHECK(leaves_out(launch_flags(LaunchFramework::megatron,
+                                deep({"parallel.recompute=selective",
+                                      R"(parallel.recompute_modules=["layernorm"])"})),
+                   "recomputation of norms"));
+}
+
 TEST_CASE("launch flags: Megatron, what it cannot express is a comment") {
   const LaunchFlags flags = launch_flags(
       LaunchFramework::megatron,

@@ -347,11 +347,12 @@ std::optional<PlanRule> LayoutWalk::set_shards(std::int64_t shards, std::size_t 
   return replicas % shards == 0 ? std::nullopt : std::optional{PlanRule::shards};
 }
 
-/// With fused attention there is no core to recompute.
+/// With fused attention there is no core to recompute, which selective may be all that it names.
 std::optional<PlanRule> LayoutWalk::set_recomputation(Recompute how, std::size_t digit) {
   const TransformerConfig* shape = setting_.scenario().model.transformer();
-  const bool nothing =
-      how == Recompute::selective && (shape == nullptr || shape->attention == AttentionKind::flash);
+  const bool core = parallel_.recompute_modules == ParallelConfig{}.recompute_modules;
+  const bool nothing = how == Recompute::selective && core &&
+                       (shape == nullptr || shape->attention == AttentionKind::flash);
   parallel_.recompute = nothing ? Recompute::none : how;
   if (!nothing) return std::nullopt;
   const auto& values = space_.axis(LayoutKey::recompute).values;

@@ -192,7 +192,7 @@ class PlanReport {
     const ParallelConfig plain;
     const ParallelConfig& of = parallel != nullptr ? *parallel : plain;
     name("schedule", "schedule", std::string{name_of(pipeline_names(), of.schedule)});
-    name("recompute", "recompute", std::string{name_of(recompute_names(), of.recompute)});
+    name("recompute", "recompute", recompute_text(of));
     table_.add("sequence_parallel", "sp", parallel != nullptr ? Cell{of.sequence_parallel} : Cell{},
                "", true);
     name("overlap", "overlap", overlap_text(of));
@@ -463,7 +463,7 @@ std::string layout_text(const ParallelConfig& parallel) {
   if (parallel.shard_ranks > 0) out += fmt::format(" over {} ranks", parallel.shard_ranks);
   out += fmt::format(", micro-batch {}", parallel.micro_batch);
   if (parallel.recompute != Recompute::none)
-    out += fmt::format(", recompute {}", name_of(recompute_names(), parallel.recompute));
+    out += fmt::format(", recompute {}", recompute_text(parallel));
   if (parallel.state.offload) out += ", optimizer offloaded";
   out += fmt::format(", overlap {}", overlap_text(parallel));
   if (parallel.order != ParallelConfig{}.order)

@@ -73,7 +73,7 @@ std::string layout_line(const Scenario& scenario) {
   if (parallel.etp > 0) out += fmt::format(", ETP {}", parallel.etp);
   if (parallel.zero > 0) out += fmt::format(", ZeRO-{}", parallel.zero);
   if (parallel.recompute != Recompute::none)
-    out += fmt::format(", recompute {}", name_of(recompute_names(), parallel.recompute));
+    out += fmt::format(", recompute {}", recompute_text(parallel));
   return out + fmt::format("; batch {} = {} microbatch{} x {} x {} replica{}",
                            parallel.global_batch, parallel.microbatches(),
                            parallel.microbatches() == 1 ? "" : "es", parallel.micro_batch,

@@ -116,7 +116,7 @@ class DeepSpeed {
       return;
     }
     leave_out(fmt::format("recomputation {}: the model calls deepspeed.checkpointing",
-                          name_of(recompute_names(), of_.recompute)));
+                          recompute_text(of_)));
   }
 
   void others() {

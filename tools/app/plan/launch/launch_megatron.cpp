@@ -169,8 +169,9 @@ class MegatronSettings {
     switch (of_.recompute) {
       case Recompute::none:
         break;
-      case Recompute::selective:  // of core_attn, the default of recompute_modules
+      case Recompute::selective:
         granularity("selective");
+        modules();
         break;
       case Recompute::full:
         granularity("full");
@@ -189,6 +190,21 @@ class MegatronSettings {
         leave_out("recomputation of every second product: no such choice");
         break;
     }
+  }
+
+  void modules() {
+    if (of_.recompute_modules == ParallelConfig{}.recompute_modules) return;  // its default
+    std::vector<std::string_view> names;
+    for (const RecomputeModule module : of_.recompute_modules)
+      names.push_back(name_of(module_names(), module));
+    all_.push_back({"--recompute-modules", "", fmt::format("{}", fmt::join(names, " "))});
+    text("", "model.recompute_modules", fmt::format("[{}]", fmt::join(names, ", ")));
+    // Megatron-Core's gpt_layer_specs.py: norms of their own are those before latent attention and
+    // before experts.
+    const TransformerConfig* shape = scenario_.model.transformer();
+    const bool fused = shape != nullptr && (!shape->latent || !shape->experts);
+    if (of_.recompute_modules.contains(RecomputeModule::layernorm) && fused)
+      leave_out("recomputation of norms that Transformer Engine fuses into the next linear layer");
   }
 
   void states() {
@@ -292,11 +308,16 @@ class MegatronSettings {
     }
     if (of_.pp > 1) pipeline_overlap();
     if (of_.ep > 1 && of_.overlaps_experts()) {
-      if ((of_.pp == 1 || of_.vpp > 1) && of_.recompute == Recompute::none)
+      const bool moe = of_.recompute_modules.contains(RecomputeModule::moe);
+      const bool again =
+          of_.recompute != Recompute::none && (of_.recompute != Recompute::selective || moe);
+      if ((of_.pp == 1 || of_.vpp > 1) && !again)
         truth("--overlap-moe-expert-parallel-comm",
               "comm_overlap.overlap_moe_expert_parallel_comm");
       else
-        leave_out("overlap of ep: it needs chunks with a pipeline, and no recomputation");
+        leave_out(
+            "overlap of ep: it needs chunks with a pipeline, and no recomputation of layers or "
+            "moe");
     }
   }
 

@@ -158,7 +158,10 @@ class Torchtitan {
         return text("selective_ac_option", "2");
       case Recompute::selective:
         text("mode", "none");
-        leave_out("recomputation of attention's core: torchtitan's attention is fused");
+        if (of_.recompute_modules == ParallelConfig{}.recompute_modules)
+          leave_out("recomputation of attention's core: torchtitan's attention is fused");
+        else
+          leave_out("recomputation of modules: " + modules_text(of_.recompute_modules));
     }
   }
 

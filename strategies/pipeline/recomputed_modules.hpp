@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <vector>
+
+#include "strategies/layout/parallel_config.hpp"
+#include "strategies/models/model_graph.hpp"
+
+namespace lockstep {
+
+/// One module of a layer that is done again, as indices into Block::forward, ascending.
+struct RecomputedModule {
+  std::vector<std::size_t> operations{};
+  /// Done again as a whole, communication included, as an ordinary checkpoint is: mlp, moe,
+  /// shared_experts. Else only what backward needs of it.
+  bool whole = false;
+};
+
+/// The modules of a block (Megatron-Core core/transformer: transformer_layer.py, attention.py,
+/// multi_latent_attention.py, moe/moe_layer.py, moe/experts.py, recompute_modules), in forward
+/// order.
+/// core_attn: scores, softmax and dropout; the context stays. layernorm: each norm before attention
+/// and before the MLP, with the casts of its result. mla_up_proj: norms of the compressed queries,
+/// keys and values, their up-projections, the rotation; what is compressed stays. moe_act: the
+/// experts' activation function. Of these the result is dropped, too, and made again for the
+/// gradient that reads it (CheckpointWithoutOutput). mlp, moe and shared_experts keep their input,
+/// uncast. What a module has of another one is the outer one's.
+[[nodiscard]] std::vector<RecomputedModule> modules_of(const Block& block,
+                                                       const std::set<RecomputeModule>& modules);
+
+}  // namespace lockstep
