@@ -284,8 +284,8 @@ TEST_CASE("modules of recomputation are those of the model") {
                                        R"(parallel.recompute_modules=["mlp", "layernorm"])"});
   CHECK(found.parallel.recompute_modules ==
         std::set{RecomputeModule::layernorm, RecomputeModule::mlp});
-  CHECK(json_text(found.resolved).find(R"("recompute_modules":["layernorm","mlp"])") !=
-        std::string::npos);
+  CHECK(read(json_text(found.resolved)).parallel.recompute_modules ==
+        found.parallel.recompute_modules);
   CHECK(json_text(read(kSmall).resolved).find("recompute_modules") == std::string::npos);
 }
 
