@@ -160,7 +160,7 @@ class RecordedWork::Finder {
         }
         calls = calls || !of.calls.empty();
       }
-      key.add(at_[endpoint].size());
+      key.add(std::uint64_t{at_[endpoint].size()});
     }
     if (!calls) return;  // computations one after the other are one event anyway
     cell.endpoints = std::move(endpoints);
