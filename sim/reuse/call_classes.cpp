@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/base/hash.hpp"
+
 namespace lockstep {
 
 namespace {
@@ -17,7 +19,8 @@ constexpr std::size_t kMost = 8;
 using FirstKey = std::pair<const Schedule*, EndpointId>;
 struct FirstHash {
   std::size_t operator()(const FirstKey& key) const {
-    return std::hash<const Schedule*>{}(key.first) + key.second * std::size_t{0x9e3779b97f4a7c15};
+    return std::hash<const Schedule*>{}(key.first) +
+           static_cast<std::size_t>(key.second * kGoldenGamma);
   }
 };
 
