@@ -66,8 +66,8 @@ SimulationOptions simulation_options(const TrainingStepRequest& request, const S
   const Cluster& cluster = scenario.cluster.cluster;
   SimulationOptions options = request.simulation;
   refuse_idle_weights(options.network, scenario.parallel);
-  options.speeds =
-      rank_speeds(request.speeds, request.simulation.speeds, scenario.parallel.ranks());
+  options.speeds = rank_speeds(request.speeds, request.simulation.speeds, scenario.parallel.ranks(),
+                               scenario.seed);
   options.costs = std::move(costs);
   options.nccl_tuning = nccl_tuning_of(scenario.stack, config_folder());
   options.host_link = host_link(cluster);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/step/rank_speeds.hpp"
 #include "tools/app/step/run_step.hpp"
@@ -42,8 +44,10 @@ Scenario requested_scenario(const TrainingStepRequest& request) {
   if (request.nic) overrides.push_back(nic_override(request, overrides, *request.nic));
   Scenario out = requested_scenario(request, overrides);
   // Before what else may be wrong: the ranks are those of the scenario.
-  (void)rank_speeds(request.speeds, request.simulation.speeds, out.parallel.ranks());
-  if (out.seed != kDefaultSeed)
+  (void)rank_speeds(request.speeds, request.simulation.speeds, out.parallel.ranks(), out.seed);
+  const bool draws = std::any_of(request.speeds.begin(), request.speeds.end(),
+                                 [](const RankSpeedRange& range) { return range.share; });
+  if (out.seed != kDefaultSeed && !draws)
     out.notes.push_back({"seed", "nothing of a simulated step is drawn at random"});
   const JsonObject* cluster = cluster_members(out);
   for (const std::string_view key : kCostKeys)

@@ -7,6 +7,7 @@
 #include "tools/app/step/memory_check.hpp"
 #include "tools/app/step/metrics/step_confidence.hpp"
 #include "tools/app/step/prepared_step.hpp"
+#include "tools/app/step/rank_speeds.hpp"
 #include "tools/app/step/simulate_step.hpp"
 #include "tools/app/step/trace_file.hpp"
 
@@ -124,6 +125,8 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
       .confidence = run_confidence(scenario, time),
       .machine_links = std::move(prepared.machine_links),
       .averaging = reported_step.averaging};
+  out.drawn_ranks = static_cast<int>(
+      drawn_ranks(request.speeds, scenario.parallel.ranks(), scenario.seed).size());
   out.baseline = baseline_of(request, out.step.fidelity);
   out.fidelity_check = check_fidelity(request, scenario, out.step.fidelity);
   out.limits = limits_of(out.summary);

@@ -31,6 +31,7 @@ struct RankSpeedRange {
   int first = 0;
   std::optional<int> last{};  // inclusive; none: the last rank
   double speed = 1;
+  std::optional<double> share{};  // of all ranks, drawn with the scenario's seed, instead of these
 };
 
 inline constexpr int kFewRanks = 16;
@@ -101,6 +102,7 @@ struct TrainingStepResult {
   std::optional<Confidence> confidence{};
   std::optional<MachineLinkUse> machine_links{};  // with a machine calibration
   std::optional<AveragingSteps> averaging{};      // with parameter averaging
+  int drawn_ranks = 0;                            // whose speed was drawn, with scenario.seed
 };
 
 /// Checks memory before simulating. Throws ConfigError for an invalid scenario, DoesNotFit if a GPU

@@ -122,10 +122,15 @@ std::string budget_line(const TrainingStepResult& result) {
 std::string baseline_line(const TrainingStepResult& result) {
   const double base = result.baseline->step.seconds();
   const double more = result.throughput.step.seconds() - base;
+  const std::string drawn =
+      result.drawn_ranks == 0
+          ? std::string{}
+          : fmt::format("; {} of {} GPUs drawn with seed {}", result.drawn_ranks,
+                        result.scenario.parallel.ranks(), result.scenario.seed);
   return fmt::format(
       "{:+.2f} % against {} without the changes of GPU speeds, links and NICs, at "
-      "the same fidelity",
-      100 * more / base, to_string(result.baseline->step));
+      "the same fidelity{}",
+      100 * more / base, to_string(result.baseline->step), drawn);
 }
 
 HeadlineEntry step_entry(const TrainingStepResult& result) {

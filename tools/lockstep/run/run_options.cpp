@@ -43,7 +43,7 @@ double number_of(const std::string& text) {
   }
 }
 
-double speed_of(int rank, const std::string& text) {
+double speed_of(const std::string& rank, const std::string& text) {
   const std::string key = "compute=";
   const bool known = text.rfind(key, 0) == 0;
   const double speed = known ? number_of(text.substr(key.size())) : 0;
@@ -56,10 +56,27 @@ double speed_of(int rank, const std::string& text) {
 }
 
 [[noreturn]] void refuse_gpu_speed(const std::string& text) {
-  throw UsageError(fmt::format(
-      "--gpu-speed: expected RANKS=SPEED such as all=0.95, 0..63=0.9 or 17=0.8, with a speed of {} "
-      "to {}, 1 being the device's, got \"{}\"",
-      kSlowest, kFastest, text));
+  throw UsageError(
+      fmt::format("--gpu-speed: expected RANKS=SPEED such as all=0.95, 0..63=0.9, 17=0.8 or "
+                  "random:1%=0.95, with "
+                  "a speed of {} to {}, 1 being the device's, got \"{}\"",
+                  kSlowest, kFastest, text));
+}
+
+bool is_random(const std::string& ranks) {
+  return ranks.starts_with("random:");
+}
+
+/// "random:1%".
+double share_of(const std::string& option, const std::string& ranks) {
+  const std::string share = ranks.substr(std::string{"random:"}.size());
+  const bool percent = share.size() > 1 && share.back() == '%';
+  const double number = percent ? number_of(share.substr(0, share.size() - 1)) : 0;
+  if (number <= 0 || number > 100)
+    throw UsageError(fmt::format(
+        "{}: expected a share of all ranks such as random:1%, above 0 and up to 100 %, got \"{}\"",
+        option, ranks));
+  return number / 100;
 }
 
 std::optional<int> plain_rank(const std::string& text) {
@@ -76,6 +93,7 @@ app::RankSpeedRange gpu_speed_of(const std::string& text) {
   const double speed = number_of(text.substr(equals + 1));
   if (speed < kSlowest || speed > kFastest) refuse_gpu_speed(text);
   if (ranks == "all") return {0, std::nullopt, speed};
+  if (is_random(ranks)) return {0, std::nullopt, speed, share_of("--gpu-speed", ranks)};
   const std::size_t dots = ranks.find("..");
   const auto first = plain_rank(ranks.substr(0, dots));
   const auto last = dots == std::string::npos ? first : plain_rank(ranks.substr(dots + 2));
@@ -144,16 +162,22 @@ std::map<int, double> parse_rank_speeds(
     const std::vector<std::pair<std::string, std::string>>& given) {
   std::map<int, double> out;
   for (const auto& [number, setting] : given) {
+    if (is_random(number)) continue;
     const int rank = rank_of(number);
-    if (!out.emplace(rank, speed_of(rank, setting)).second)
+    if (!out.emplace(rank, speed_of(number, setting)).second)
       throw UsageError(fmt::format("--set-rank {}: the rank is given twice", rank));
   }
   return out;
 }
 
-std::vector<app::RankSpeedRange> parse_gpu_speeds(const std::vector<std::string>& given) {
+std::vector<app::RankSpeedRange> parse_gpu_speeds(
+    const std::vector<std::string>& given,
+    const std::vector<std::pair<std::string, std::string>>& settings) {
   std::vector<app::RankSpeedRange> out;
   for (const std::string& text : given) out.push_back(gpu_speed_of(text));
+  for (const auto& [ranks, setting] : settings)
+    if (is_random(ranks))
+      out.push_back({0, std::nullopt, speed_of(ranks, setting), share_of("--set-rank", ranks)});
   return out;
 }
 
@@ -173,8 +197,10 @@ std::pair<TimePoint, TimePoint> parse_window(const std::string& text) {
 void add_what_ifs(const Command& command, RunOptions& run) {
   TrainingStepRequest& request = run.step;
   command
-      .add_option("--gpu-speed", run.gpu_speeds,
-                  "Relative compute speed of GPUs: all=0.95, 0..63=0.9 or 17=0.8; repeatable")
+      .add_option(
+          "--gpu-speed", run.gpu_speeds,
+          "Relative compute speed of GPUs: all=0.95, 0..63=0.9, 17=0.8, or random:1%=0.95 of "
+          "as many ranks, drawn with the scenario's seed; repeatable")
       ->type_name("RANKS=SPEED")
       ->allow_extra_args(false);
   command.add_option("--nic", run.nic, "Speed of every NIC and fabric link, e.g. 200G")
@@ -225,8 +251,10 @@ void add_folding(const Command& command, RunOptions& run) {
       ->type_name("auto|off")
       ->capture_default_str();
   command
-      .add_option("--set-rank", run.rank_settings,
-                  "Relative compute speed of one rank, as in --set-rank 17 compute=0.8; repeatable")
+      .add_option(
+          "--set-rank", run.rank_settings,
+          "Relative compute speed of one rank, as in --set-rank 17 compute=0.8, or of a share of "
+          "all, drawn with the scenario's seed: random:1%; repeatable")
       ->type_name("RANK compute=SPEED")
       ->allow_extra_args(false);
 }
@@ -236,7 +264,7 @@ TrainingStepRequest step_request_of(const RunOptions& run) {
   out.simulation.fidelity = fidelity_of(run.fidelity);
   out.simulation.fold = folding_of(run.fold);
   out.simulation.speeds = parse_rank_speeds(run.rank_settings);
-  out.speeds = parse_gpu_speeds(run.gpu_speeds);
+  out.speeds = parse_gpu_speeds(run.gpu_speeds, run.rank_settings);
   if (!run.nic.empty()) out.nic = parse_nic(run.nic);
   out.simulation.network = NetworkRequest{run.network, {}}.parsed();
   return out;

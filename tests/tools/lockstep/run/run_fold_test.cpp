@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <utility>
@@ -146,6 +147,33 @@ TEST_CASE("a straggler and a slow NIC among 512 GPUs: nodes that follow each oth
     CHECK(once["step_time_s"] == each["step_time_s"]);
     CHECK(once["links"] == each["links"]);
   }
+}
+
+TEST_CASE("a share of the ranks is slowed at random, as drawn with the scenario's seed") {
+  const auto of = [](const std::string& options) {
+    return run("data-parallel-from-scratch", options);
+  };
+  const Json drawn = json_of(of("--gpu-speed random:25%=0.5"));
+  CHECK(drawn["fingerprint"] == json_of(of("--set-rank random:25% compute=0.5"))["fingerprint"]);
+  CHECK(drawn["fingerprint"] != json_of(of(""))["fingerprint"]);
+  // Two of eight ranks at half their speed, one of the 28 pairs.
+  bool found = false;
+  for (int a = 0; a < 8 && !found; ++a)
+    for (int b = a + 1; b < 8 && !found; ++b)
+      found = drawn["fingerprint"] ==
+              json_of(of(fmt::format("--set-rank {} compute=0.5 --set-rank {} compute=0.5", a,
+                                     b)))["fingerprint"];
+  CHECK(found);
+  CHECK(json_of(of("--gpu-speed random:100%=0.5"))["fingerprint"] ==
+        json_of(of("--gpu-speed all=0.5"))["fingerprint"]);
+  CHECK(contains(output_of(of("--gpu-speed random:25%=0.5 --set seed=7")),
+                 "2 of 8 GPUs drawn with seed 7"));
+  check_refused(of("--gpu-speed random:0%=0.5"),
+                "--gpu-speed: expected a share of all ranks such as random:1%, above 0 and up to "
+                "100 %, got \"random:0%\"");
+  check_refused(of("--set-rank random:3 compute=0.5"),
+                "--set-rank: expected a share of all ranks such as random:1%, above 0 and up to "
+                "100 %, got \"random:3\"");
 }
 
 TEST_CASE("what --fold and --set-rank do not take is refused") {

@@ -77,7 +77,8 @@ def run(
     scenario: Scenario file, name of a shipped one, result of `run --format json`, or
         point of a store: plan.db:rank1 or plan.db:17
     set: Override a scenario value, e.g. parallel.tp=4; repeatable
-    gpu_speed: Relative compute speed of GPUs: all=0.95, 0..63=0.9 or 17=0.8; repeatable
+    gpu_speed: Relative compute speed of GPUs: all=0.95, 0..63=0.9, 17=0.8, or
+        random:1%=0.95 of as many ranks, drawn with the scenario's seed; repeatable
     nic: Speed of every NIC and fabric link, e.g. 200G
     set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
         or all links of a switch, NIC or node; SETTINGS are bandwidth=50% or bandwidth="25
@@ -93,8 +94,8 @@ def run(
     ignore_memory: Simulate even if the memory of a rank does not fit
     fold: auto: equivalent ranks are simulated once, to the same picosecond; off:
         individually (default: auto)
-    set_rank: Relative compute speed of one rank, as in `set_rank` 17 compute=0.8;
-        repeatable
+    set_rank: Relative compute speed of one rank, as in `set_rank` 17 compute=0.8, or of a
+        share of all, drawn with the scenario's seed: random:1%; repeatable
     classes: Print the equivalence classes of ranks and how they differ
     job: Another training job at the same time on other GPUs of this scenario's cluster,
         with KEY=VALUE after it: "llama7b-256 parallel.tp=4"; repeatable. Prints how much

@@ -100,7 +100,8 @@ def sweep(
         cluster.nodes=8..512*2, or keys that go together, e.g.
         nodes:global_batch=8,16:256,512; repeatable
     fix: Key of one value, e.g. zero=1; repeatable
-    gpu_speed: Relative compute speed of GPUs: all=0.95, 0..63=0.9 or 17=0.8; repeatable
+    gpu_speed: Relative compute speed of GPUs: all=0.95, 0..63=0.9, 17=0.8, or
+        random:1%=0.95 of as many ranks, drawn with the scenario's seed; repeatable
     nic: Speed of every NIC and fabric link, e.g. 200G
     set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
         or all links of a switch, NIC or node; SETTINGS are bandwidth=50% or bandwidth="25
@@ -116,8 +117,8 @@ def sweep(
     ignore_memory: Simulate even if the memory of a rank does not fit
     fold: auto: equivalent ranks are simulated once, to the same picosecond; off:
         individually (default: auto)
-    set_rank: Relative compute speed of one rank, as in `set_rank` 17 compute=0.8;
-        repeatable
+    set_rank: Relative compute speed of one rank, as in `set_rank` 17 compute=0.8, or of a
+        share of all, drawn with the scenario's seed: random:1%; repeatable
     threads: Number of threads; results do not depend on it (default: one for each core)
     append: Append the rows to a CSV file, with a header if the file is new
     store: SQLite file that takes the rows (see `lockstep query`); rows then have the
