@@ -3,10 +3,10 @@
 #include "strategies/collectives/schedules/one_switch.hpp"
 
 /// NVLS all-gather: every rank stores its blocks in the node's switch, which multicasts them to all
-/// (a multimem store). In: n >= 1 ranks of one node, S bytes over all; c chunks. The switch is rank
-/// n. Chunks: c*n blocks. A rank sends S/n and receives S, (n-1)/n*S each around a ring. If c is
-/// not given it follows from
-///   size, alpha and beta.
+/// (a multimem store).
+/// In: n >= 1 ranks of one node, S bytes over all; c chunks. The switch is rank n.
+///   Chunks: c*n blocks; if c is not given it follows from size, alpha and beta.
+/// A rank sends S/n and receives S, around a ring (n-1)/n*S each.
 /// Reference: NCCL 2.30.7, src/device/all_gather.h.
 namespace lockstep {
 namespace {
@@ -16,10 +16,7 @@ SchedulePtr make_nvls(const AlgorithmInput& input) {
 }
 
 std::optional<CollectiveCost> nvls_estimate(const AlgorithmInput& input) {
-  if (input.n == 1) return std::nullopt;
-  const std::int64_t chunks = chunk_count(input, one_switch_rounds(input));
-  const std::int64_t rounds = input.n * chunks + 1;
-  return CollectiveCost{.rounds = rounds, .path_blocks = rounds, .sent_blocks = chunks};
+  return one_switch_estimate(input, 1);
 }
 
 }  // namespace

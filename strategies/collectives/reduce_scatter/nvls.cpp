@@ -3,10 +3,10 @@
 #include "strategies/collectives/schedules/one_switch.hpp"
 
 /// NVLS reduce-scatter: every rank sends block after block up to the node's switch, which adds and
-/// returns each sum to its owner (a multimem load that reduces). In: n >= 1 ranks of one node, S
-/// bytes on each; c chunks. The switch is rank n. Chunks: c*n blocks. A rank sends S and receives
-/// S/n, (n-1)/n*S and as much around a ring. If c is not given it follows from
-///   size, alpha and beta.
+/// returns each sum to its owner (a multimem load that reduces).
+/// In: n >= 1 ranks of one node, S bytes on each; c chunks. The switch is rank n.
+///   Chunks: c*n blocks; if c is not given it follows from size, alpha and beta.
+/// A rank sends S and receives S/n, around a ring (n-1)/n*S each.
 /// Reference: NCCL 2.30.7, src/device/reduce_scatter.h.
 namespace lockstep {
 namespace {
@@ -16,10 +16,7 @@ SchedulePtr make_nvls(const AlgorithmInput& input) {
 }
 
 std::optional<CollectiveCost> nvls_estimate(const AlgorithmInput& input) {
-  if (input.n == 1) return std::nullopt;
-  const std::int64_t chunks = chunk_count(input, one_switch_rounds(input));
-  const std::int64_t rounds = input.n * chunks + 1;
-  return CollectiveCost{.rounds = rounds, .path_blocks = rounds, .sent_blocks = input.n * chunks};
+  return one_switch_estimate(input, input.n);
 }
 
 }  // namespace

@@ -74,6 +74,15 @@ PipelineRounds one_switch_rounds(const AlgorithmInput& input) {
   return {.fixed = 1, .per_chunk = input.n, .parts = input.n};
 }
 
+std::optional<CollectiveCost> one_switch_estimate(const AlgorithmInput& input,
+                                                  std::int64_t sent_per_chunk) {
+  if (input.n == 1) return std::nullopt;
+  const std::int64_t chunks = chunk_count(input, one_switch_rounds(input));
+  const std::int64_t rounds = input.n * chunks + 1;
+  return CollectiveCost{
+      .rounds = rounds, .path_blocks = rounds, .sent_blocks = sent_per_chunk * chunks};
+}
+
 std::optional<std::string> one_switch_refusal(const AlgorithmInput& input) {
   const auto& above = input.layout.node_switches;
   if (above.empty()) return "needs a switch that reduces above all ranks; this cluster has none";

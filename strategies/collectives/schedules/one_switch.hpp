@@ -20,6 +20,10 @@ namespace lockstep {
 /// The number of chunks given or best: n * chunks + 1 rounds of one block.
 [[nodiscard]] PipelineRounds one_switch_rounds(const AlgorithmInput& input);
 
+/// For a schedule of which a rank sends `sent_per_chunk` blocks for each chunk; none for one rank.
+[[nodiscard]] std::optional<CollectiveCost> one_switch_estimate(const AlgorithmInput& input,
+                                                                std::int64_t sent_per_chunk);
+
 /// Why these ranks do not hang below one switch alone; none where they do.
 [[nodiscard]] std::optional<std::string> one_switch_refusal(const AlgorithmInput& input);
 

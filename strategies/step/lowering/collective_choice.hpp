@@ -60,10 +60,10 @@ class CollectiveChoice {
                    std::map<std::string, std::string> algorithms,
                    NetworkModel model = NetworkModel::fluid);
 
+  [[nodiscard]] const Network& network() const { return network_; }
   /// `members`: ranks in order; a root that is a host comes last. `message`: size by the
   /// collective's contract.
   /// `copies`: Communication::copies, in whose place there is no other algorithm.
-  [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const ChosenCollective& choose(
       Collective collective, const std::string& group, const std::vector<EndpointId>& members,
       int root, bool host, Bytes message, const std::optional<TokenCopies>& copies = std::nullopt);

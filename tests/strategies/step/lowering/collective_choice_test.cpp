@@ -4,6 +4,7 @@
 
 #include "strategies/nccl/tuning_file.hpp"
 #include "topologies/files/cluster_file.hpp"
+#include "topologies/in_network/lower_with_switches.hpp"
 #include "topologies/routing/lower.hpp"
 
 namespace lockstep::test {
@@ -89,6 +90,32 @@ TEST_CASE("a message is covered by its blocks, and what is chosen is reported on
   }
   (void)bed.choose(Collective::all_gather, "dp", {8, 9, 10, 11, 12, 13, 14, 15}, Bytes{1000});
   CHECK(bed.report().size() == 3);  // another node is the same again
+}
+
+TEST_CASE("SHARP: ranks below one leaf and ranks below two have trees of their own") {
+  // Leaves of eight ranks; one below the root more for two that no leaf has in common. Ranks that
+  // follow one another sit alike but for that.
+  const Cluster cluster =
+      load_cluster(LOCKSTEP_SOURCE_DIR "/configs/clusters/fat-tree.json", {}).cluster;
+  const Device device = load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/h100-sxm5-80gb.json");
+  const std::map<std::string, std::string> algorithms{{"dp", "sharp"}};
+  const ReducingSwitches switches =
+      ReducingSwitches::of_step(cluster, device, uses_fabric_switches(algorithms));
+  const Network network = lower_with_switches(cluster, switches.forests(), device.endpoint());
+  CollectiveChoice choice{cluster,
+                          network,
+                          switches,
+                          device,
+                          load_nccl_tuning(LOCKSTEP_SOURCE_DIR "/configs/nccl/2.30.json"),
+                          algorithms};
+  const auto players = [&](const std::vector<EndpointId>& members) {
+    const ChosenCollective& chosen =
+        choice.choose(Collective::all_reduce, "dp", members, 0, false, 1_MiB);
+    CHECK(chosen.text == "sharp");
+    return choice.participants(chosen, members).size();
+  };
+  CHECK(players({7, 8}) == players({0, 1}) + 1);
+  CHECK(players({1, 2}) == players({0, 1}));
 }
 
 }  // namespace lockstep::test
