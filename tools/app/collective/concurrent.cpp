@@ -10,6 +10,7 @@
 #include "sim/config/did_you_mean.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/collectives/placement/chunk_search.hpp"
+#include "strategies/collectives/schedules/compose.hpp"
 #include "tools/app/collective/run_collective.hpp"
 #include "tools/app/collective/setup/replay_limit.hpp"
 #include "tools/app/errors.hpp"
@@ -117,6 +118,30 @@ std::vector<ConcurrentCollective> read_jobs(ObjectReader& in) {
   return jobs;
 }
 
+/// A schedule for its times alone: which buffer has the result does not matter.
+class ForTimes final : public Schedule {
+ public:
+  explicit ForTimes(SchedulePtr of) : of_{std::move(of)} {}
+
+  [[nodiscard]] int ranks() const override { return of_->ranks(); }
+  [[nodiscard]] int lanes() const override { return of_->lanes(); }
+  [[nodiscard]] int slots() const override { return of_->slots(); }
+  [[nodiscard]] std::int64_t blocks() const override { return of_->blocks(); }
+  [[nodiscard]] std::int64_t scratch_blocks(int rank) const override {
+    return of_->scratch_blocks(rank);
+  }
+  [[nodiscard]] std::int64_t steps(int rank, int lane) const override {
+    return of_->steps(rank, lane);
+  }
+  void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
+    of_->step(rank, lane, index, step);
+  }
+  [[nodiscard]] std::vector<lockstep::Phase> phases() const override { return of_->phases(); }
+
+ private:
+  SchedulePtr of_;
+};
+
 class Concurrent {
  public:
   Concurrent(const std::string& file, const CollectiveRequest& request)
@@ -134,25 +159,24 @@ class Concurrent {
   ConcurrentReport run() {
     std::vector<std::size_t> all(jobs_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    refuse_large_streams(setup_->network(), workload_of(all),
-                         {file_, static_cast<std::size_t>(setup_->ranks()), "lockstep collective"},
-                         request_.most_memory);
-    std::vector<std::vector<Duration>> times(jobs_.size() + 1);
-    ProgressCounter progress(request_.on_progress, times.size());
-    in_parallel(times.size(), [&](std::size_t i) {
+    refuse_large(all);
+    std::vector<Played> played(jobs_.size() + 1);
+    ProgressCounter progress(request_.on_progress, played.size());
+    in_parallel(played.size(), [&](std::size_t i) {
       std::vector<std::size_t> chosen;
       for (std::size_t j = 0; j < jobs_.size(); ++j)
         if (i == jobs_.size() || i == j) chosen.push_back(j);
-      times[i] = play(chosen);
+      played[i] = play(chosen);
       progress.step();
     });
     ConcurrentReport out;
     Fingerprint fingerprint;
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      const Duration together = times.back()[j];
-      out.collectives.push_back({jobs_[j], layouts_[j].size, times[j].front(), together});
+      const Duration together = played.back().times[j];
+      out.collectives.push_back({jobs_[j], layouts_[j].size, played[j].times.front(), together});
       fingerprint.add(together.ps());
     }
+    out.fold = std::move(played.back().fold);
     out.setup = setup_;
     out.fingerprint = fingerprint.text();
     return out;
@@ -183,49 +207,99 @@ class Concurrent {
     layouts_.push_back(divide_message(job.size, *request_.type, schedules_.back()->blocks()));
   }
 
-  /// Time from its start to its end, of each chosen job.
-  [[nodiscard]] std::vector<Duration> play(const std::vector<std::size_t>& chosen) const {
-    const ReplayResult result = replay(setup_->network(), workload_of(chosen), setup_->model());
+  struct Played {
+    std::vector<Duration> times{};  // from its start to its end, of each chosen job
+    FoldReport fold{};
+  };
+
+  [[nodiscard]] Played play(const std::vector<std::size_t>& chosen) const {
+    FoldOptions options;
+    options.fold = request_.fold;
+    FoldedReplay replayed =
+        replay_folded(setup_->network(), workload_of(chosen), setup_->model(), options);
+    const ReplayResult& result = replayed.result;
     if (!result.unfinished.empty()) throw Refusal(result.unfinished.front().text);
-    std::vector<Duration> out;
-    std::size_t stream = 0;
+    Played out;
+    std::size_t call = 0;
     for (const std::size_t j : chosen) {
-      const ConcurrentCollective& job = jobs_[j];
-      TimePoint end;
-      for (std::size_t m = 0; m < job.ranks.size(); ++m, ++stream)
-        end = std::max(end, result.stream_ends[stream].back());
-      out.push_back(end.since_start() - job.start);
+      call += static_cast<std::size_t>(calls_of(j)) - 1;  // of several in turn, the last
+      const std::vector<TimePoint>& ends = result.call_ends[call++];
+      const TimePoint end = *std::max_element(ends.begin(), ends.end());
+      out.times.push_back(end.since_start() - jobs_[j].start);
+    }
+    out.fold = std::move(replayed.report);
+    return out;
+  }
+
+  void refuse_large(const std::vector<std::size_t>& all) const {
+    const Workload workload = workload_of(all);
+    if (!workload.streams.empty()) {
+      return refuse_large_streams(
+          setup_->network(), workload,
+          {file_, static_cast<std::size_t>(setup_->ranks()), "lockstep collective"},
+          request_.most_memory);
+    }
+    FoldOptions options;
+    options.fold = request_.fold;
+    refuse_large_replay(setup_->network(), workload, setup_->model(), options,
+                        request_.most_memory);
+  }
+
+  /// Collectives that are repeated are one call of a schedule that repeats theirs, unless slots,
+  /// which a connection of each call has for itself, would be shared.
+  [[nodiscard]] std::int64_t calls_of(std::size_t j) const {
+    return schedules_[j]->slots() == 0 ? 1 : jobs_[j].repeat;
+  }
+
+  /// With streams, which fold only as a whole, where one of the jobs needs them.
+  [[nodiscard]] Workload workload_of(const std::vector<std::size_t>& chosen) const {
+    Workload out;
+    const bool in_streams = std::any_of(chosen.begin(), chosen.end(),
+                                        [this](std::size_t j) { return calls_of(j) > 1; });
+    for (const std::size_t j : chosen) {
+      add_calls(j, out);
+      if (in_streams) add_streams(j, out);
     }
     return out;
   }
 
-  [[nodiscard]] Workload workload_of(const std::vector<std::size_t>& chosen) const {
-    Workload out;
-    for (const std::size_t j : chosen) add(j, out);
-    return out;
+  [[nodiscard]] SchedulePtr schedule_of_call(std::size_t j) const {
+    const SchedulePtr& once = schedules_[j];
+    if (jobs_[j].repeat == 1 || calls_of(j) > 1) return once;
+    const Stage stage{.part = std::make_shared<const ForTimes>(once), .members = once->ranks()};
+    return in_sequence(once->ranks(), once->blocks(),
+                       std::vector<Stage>(static_cast<std::size_t>(jobs_[j].repeat), stage));
   }
 
-  /// A stream for every rank: waits for the start, then calls one collective after the other.
-  void add(std::size_t j, Workload& workload) const {
+  void add_calls(std::size_t j, Workload& workload) const {
     const ConcurrentCollective& job = jobs_[j];
-    const auto first_call = static_cast<std::uint32_t>(workload.calls.size());
-    for (std::int64_t k = 0; k < job.repeat; ++k) {
+    const SchedulePtr schedule = schedule_of_call(j);
+    for (std::int64_t k = 0; k < calls_of(j); ++k) {
       CollectiveCall& call = workload.calls.emplace_back();
       call.name = job.name;
-      call.schedule = schedules_[j];
+      call.schedule = schedule;
       call.members = job.ranks;
       call.block = layouts_[j].block;
       call.traffic_weight = job.traffic_weight;
+      if (job.start > Duration{}) call.starts.assign(job.ranks.size(), TimePoint{job.start});
     }
+  }
+
+  /// A stream for every rank: waits for the start, then calls one collective after the other.
+  void add_streams(std::size_t j, Workload& workload) const {
+    const ConcurrentCollective& job = jobs_[j];
+    const auto end = static_cast<std::uint32_t>(workload.calls.size());
+    for (auto call = end - static_cast<std::uint32_t>(calls_of(j)); call < end; ++call)
+      workload.calls[call].starts.clear();
     for (std::size_t m = 0; m < job.ranks.size(); ++m) {
       Stream stream{job.ranks[m], job.name, {}};
       Activity wait;
       wait.duration = job.start;
       stream.operations.push_back(wait);
-      for (std::int64_t k = 0; k < job.repeat; ++k) {
+      for (auto k = end - static_cast<std::uint32_t>(calls_of(j)); k < end; ++k) {
         Activity call;
         call.kind = Activity::Kind::collective;
-        call.call = first_call + static_cast<std::uint32_t>(k);
+        call.call = k;
         call.member = static_cast<std::uint32_t>(m);
         stream.operations.push_back(call);
       }

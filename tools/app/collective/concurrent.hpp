@@ -32,6 +32,7 @@ struct ConcurrentRow {
 struct ConcurrentReport {
   std::shared_ptr<const CollectiveSetup> setup;
   std::vector<ConcurrentRow> collectives;
+  FoldReport fold;          // of all concurrently
   std::string fingerprint;  // of the concurrent times
 };
 

@@ -78,6 +78,8 @@ void check_concurrent(const Options& given) {
   if (given.concurrent.empty()) return;
   if (!given.ranks.given.empty())
     throw UsageError("--set-rank and --concurrent cannot be combined");
+  if (skew_of(given) > Duration{})
+    throw UsageError("--skew and --concurrent cannot be combined: its file has starts");
   const bool sized = given.sizes.any();
   if (given.candidates.any() || sized)
     throw UsageError(
@@ -111,6 +113,14 @@ CollectiveRequest request_of(const Options& given) {
     throw UsageError(
         "--trace holds one algorithm at one size; it cannot be combined with --crossover, "
         "--concurrent or --against");
+  const char* mode = !given.concurrent.empty() ? "--concurrent"
+                     : given.crossover         ? "--crossover"
+                                               : "--against";
+  if (modes > 0 && given.check)
+    throw UsageError(fmt::format("--check has no effect with {}", mode));
+  if (modes > 0 && given.load) throw UsageError(fmt::format("--load has no effect with {}", mode));
+  if (modes > 0 && given.concurrent.empty() && given.classes)
+    throw UsageError(fmt::format("--classes has no effect with {}", mode));
   check_concurrent(given);
   CollectiveRequest out;
   out.cluster = given.cluster;
@@ -178,7 +188,7 @@ class CollectiveJob {
   void run() {
     if (!given_.concurrent.empty()) {
       const auto done = timed([&] { return run_concurrent(given_.concurrent, *request_); });
-      const Report report = report_of(*request_, done, given_.concurrent);
+      const Report report = report_of(*request_, done, given_.concurrent, given_.classes);
       keep([&] { return Findings{[report] { return collective_page(report, nullptr); }}; });
       show(report);
       write_page(report, nullptr);

@@ -4,6 +4,7 @@
 
 #include "tools/app/json.hpp"
 #include "tools/lockstep/collective/collective_render.hpp"
+#include "tools/lockstep/collective/fold_output.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
 #include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
@@ -56,7 +57,7 @@ std::string config(const CollectiveRequest& request, const ConcurrentReport& don
 }  // namespace
 
 Report report_of(const CollectiveRequest& request, const ConcurrentReport& done,
-                 const std::string& file) {
+                 const std::string& file, bool classes) {
   Report out;
   out.schema = "lockstep.concurrent/1";
   out.config = config(request, done, file);
@@ -76,7 +77,10 @@ Report report_of(const CollectiveRequest& request, const ConcurrentReport& done,
       setup_text_with_ranks(done.setup->names())));
   add_link_changes(*done.setup, section);
   for (const ConcurrentRow& one : done.collectives) section.rows.push_back(row(one));
+  if (classes)
+    for (std::string& line : describe_fold(done.fold)) section.closing.push_back(std::move(line));
   out.sections.push_back(std::move(section));
+  out.more.emplace_back("fold", fold_json(done.fold, classes));
   return out;
 }
 

@@ -87,11 +87,10 @@ std::vector<std::string> describe_fold(const FoldReport& report) {
   return out;
 }
 
-std::string fold_json(const std::string& algorithm, Bytes size, const FoldReport& report,
-                      bool with_classes) {
-  Json out = {{"algorithm", algorithm},
-              {"size_bytes", size.count()},
-              {"folded", report.folded},
+namespace {
+
+void add_fold(const FoldReport& report, bool with_classes, Json& out) {
+  out.update({{"folded", report.folded},
               {"classes", report.classes.size()},
               {"link_classes", report.link_classes},
               {"links", report.links},
@@ -100,9 +99,23 @@ std::string fold_json(const std::string& algorithm, Bytes size, const FoldReport
               {"branches", report.branches},
               {"branch_histories", report.branch_histories},
               {"rounds", report.rounds},
-              {"rounds_skipped", report.rounds_skipped}};
+              {"rounds_skipped", report.rounds_skipped}});
   if (!report.why_not.empty()) out["why_not"] = report.why_not;
   if (with_classes) out["members"] = classes_json(report);
+}
+
+}  // namespace
+
+std::string fold_json(const FoldReport& report, bool with_classes) {
+  Json out = Json::object();
+  add_fold(report, with_classes, out);
+  return out.dump();
+}
+
+std::string fold_json(const std::string& algorithm, Bytes size, const FoldReport& report,
+                      bool with_classes) {
+  Json out = {{"algorithm", algorithm}, {"size_bytes", size.count()}};
+  add_fold(report, with_classes, out);
   return out.dump();
 }
 

@@ -11,6 +11,8 @@ namespace lockstep::cli {
 /// number of ranks, which, and how it differs from the largest.
 [[nodiscard]] std::vector<std::string> describe_fold(const FoldReport& report);
 /// The same as a JSON object; on request with every class.
+[[nodiscard]] std::string fold_json(const FoldReport& report, bool with_classes);
+/// The same of one algorithm at one size.
 [[nodiscard]] std::string fold_json(const std::string& algorithm, Bytes size,
                                     const FoldReport& report, bool with_classes);
 

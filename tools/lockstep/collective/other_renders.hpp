@@ -15,8 +15,9 @@ namespace lockstep::cli {
 /// Measured and simulated times; `file` is the input.
 [[nodiscard]] Report report_of(const AgainstReport& done, const std::string& file);
 
-/// Times alone and concurrent; `file` is the input.
+/// Times alone and concurrent; `file` is the input. `classes`: also the equivalence classes of
+/// ranks.
 [[nodiscard]] Report report_of(const CollectiveRequest& request, const ConcurrentReport& done,
-                               const std::string& file);
+                               const std::string& file, bool classes);
 
 }  // namespace lockstep::cli

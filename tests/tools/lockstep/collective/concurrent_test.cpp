@@ -72,6 +72,57 @@ TEST_CASE("traffic weights divide the links that collectives share") {
   CHECK(contains(queue.err, "traffic_weight requires --network fluid or alpha-beta"));
 }
 
+// Repeated calls are one folded call of a schedule that repeats; --fold off replays each rank.
+TEST_CASE("collectives at once fold, to the same picosecond") {
+  const std::vector<std::string> jobs{
+      R"({"collective": "all_reduce", "algorithm": "ring", "size": "4 MiB", "repeat": 3})",
+      R"({"collective": "all_to_all", "algorithm": "pairwise", "size": "1 MiB", "start": "20 us",
+          "repeat": 2, "ranks": {"first": 0, "count": 8, "stride": 4}})",
+      R"({"collective": "all_reduce", "algorithm": "halving_doubling", "size": "7 MiB",
+          "start": "5 us", "traffic_weight": 3})",
+      R"({"collective": "broadcast", "algorithm": "binomial", "size": "1 MiB", "repeat": 4})"};
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      CAPTURE(i);
+      CAPTURE(j);
+      const TemporaryFile file(
+          fmt::format(R"({{"collectives": [{}, {}, {}]}})", jobs[0], jobs[i], jobs[j]));
+      const auto result = [&](const std::string& more) {
+        return Json::parse(run_command("lockstep collective --cluster dgx-h100 --nodes 4 "
+                                       "--format json --concurrent " +
+                                       file.path() + more)
+                               .out);
+      };
+      const Json folded = result("");
+      const Json unfolded = result(" --fold off");
+      CHECK(folded.at("fingerprint") == unfolded.at("fingerprint"));
+      CHECK(folded.at("fold").at("folded") == true);
+      CHECK(unfolded.at("fold").at("folded") == false);
+      CHECK(folded.at("fold").at("classes") <= (i < 3 ? 48 : 96));  // a root is alone
+    }
+  }
+  const CommandResult classes = run_command(kCommand + kExample + " --classes");
+  CHECK(contains(classes.out, "classes of"));
+}
+
+TEST_CASE("options without effect on collectives at once, crossovers and comparisons are refused") {
+  for (const std::string option : {"--check", "--load", "--skew \"1 us\""}) {
+    CAPTURE(option);
+    const CommandResult result = run_command(kCommand + kExample + " " + option);
+    CHECK(result.status == 2);
+    CHECK(contains(result.err, option.substr(0, option.find(' '))));
+  }
+  for (const std::string option : {"--check", "--load", "--classes"}) {
+    CAPTURE(option);
+    const CommandResult result = run_command(
+        "lockstep collective all_reduce --cluster star --ranks 4 --algorithm all "
+        "--crossover " +
+        option);
+    CHECK(result.status == 2);
+    CHECK(contains(result.err, option + " has no effect with --crossover"));
+  }
+}
+
 TEST_CASE("options that the file of --concurrent specifies are refused") {
   for (const std::string more : {"-b 8", "-e 1G", "-f 2", "-i 1M", "--algorithm ring"}) {
     CAPTURE(more);
@@ -88,15 +139,16 @@ TEST_CASE("collectives at once that need too much memory are refused before they
   const TemporaryFile file(R"({"collectives": [
     {"collective": "all_reduce", "algorithm": "one_shot", "size": "1 MiB"},
     {"collective": "all_reduce", "algorithm": "one_shot", "size": "2 MiB"}]})");
-  const CommandResult result = run_command("lockstep collective --cluster star --ranks 1600 " +
-                                           ("--max-memory 3G --concurrent " + file.path()));
+  const CommandResult result =
+      run_command("lockstep collective --cluster star --ranks 1600 " +
+                  ("--max-memory 3G --fold off --concurrent " + file.path()));
   CHECK(result.status == 2);
-  CHECK(contains(result.err, file.path() +
-                                 " on 1600 ranks: a replay needs some 3.19 GiB of memory (about "
-                                 "2.56e+06 pairs of ranks send to each other, 5.12e+06 messages at "
-                                 "once), the limit is 3 GiB; use fewer ranks, an algorithm that "
-                                 "sends less at once, or raise --max-memory of `lockstep "
-                                 "collective`"));
+  CHECK(
+      contains(result.err,
+               "all_reduce 0 on 1600 ranks: a replay needs some 3.19 GiB of memory (about "
+               "5.12e+06 pairs of ranks send to each other, 5.12e+06 messages at once), the limit "
+               "is 3 GiB; use fewer ranks, an algorithm that sends less at once, --fold auto, or "
+               "raise --max-memory of `lockstep collective`"));
   CHECK(run_command(kCommand + kExample + " --max-memory 1").status == 0);
 }
 
