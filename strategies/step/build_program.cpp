@@ -1,5 +1,7 @@
 #include "strategies/step/build_program.hpp"
 
+#include <algorithm>
+
 #include "strategies/models/build_model.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 #include "strategies/step/run_passes.hpp"
@@ -58,6 +60,43 @@ namespace {
   return out;
 }
 
+/// Drops the passes backward and what they send and receive.
+void keep_forward(TrainingStepAssembly& step) {
+  const auto goes = [&](const ScriptCall& call) {
+    if (call.work == CallWork::backward || call.work == CallWork::weight_gradient) return true;
+    const std::vector<Operation>& operations = step.program.routines[call.call.routine].operations;
+    return std::any_of(operations.begin(), operations.end(), [](const Operation& each) {
+      return each.name == "send.backward" || each.name == "receive.backward";
+    });
+  };
+  for (StageScript& stage : step.stages) {
+    std::erase_if(stage.calls, goes);
+    for (ScriptCall& call : stage.calls) call.pair = 0;
+  }
+}
+
+/// Those of kStrategyPasses that have to do with forward passes.
+[[nodiscard]] std::vector<StrategyPass> forward_passes() {
+  std::vector<StrategyPass> out;
+  for (const StrategyPass& pass : kStrategyPasses) {
+    const bool after_backward =
+        pass.needs.has(Fact::gradients_whole) || pass.needs.has(Fact::weights_updated) ||
+        pass.gives.has(Fact::gradients_whole) || pass.gives.has(Fact::weights_updated);
+    const bool gathers = pass.run == gather_weights || pass.run == cast_weights;
+    const bool reduces = pass.precedes.has(Fact::gradients_whole) && pass.run != order_pipeline;
+    const bool finishes = pass.run == finish_program;
+    if ((after_backward || reduces) && !gathers && !finishes) continue;
+    out.push_back(pass);
+    if (pass.run == order_pipeline) {
+      // Each position is passed forward alone, which is not what stages_ordered says.
+      out.back().gives = {};
+      out.push_back({"keep_forward", keep_forward, step_passes::always});
+    }
+    if (gathers || finishes) out.back().needs = {Fact::weights_listed};
+  }
+  return out;
+}
+
 }  // namespace
 
 void finish_program(TrainingStepAssembly& step) {
@@ -80,6 +119,13 @@ TrainingStepAssembly start_step(const ModelConfig& model, const ParallelConfig& 
   out.program.mesh = device_mesh(parallel, transformer ? transformer->kv_heads : 0, gpus_per_node);
   out.graph = build_model(model, build_options(parallel));
   return out;
+}
+
+Program build_forward_program(const ModelConfig& model, const ParallelConfig& parallel,
+                              int gpus_per_node) {
+  TrainingStepAssembly step = start_step(model, parallel, gpus_per_node);
+  run_passes(step, forward_passes());
+  return std::move(step.program);
 }
 
 ProgramOfBlocks build_blocks(const ModelConfig& model, const ParallelConfig& parallel,

@@ -57,4 +57,9 @@ struct BuildProgramOptions {
 [[nodiscard]] Program build_program(const ModelConfig& model, const ParallelConfig& parallel,
                                     int gpus_per_node, const BuildProgramOptions& options = {});
 
+/// The forward passes of a step alone, in its order, with the messages between stages and the
+/// gathers of sharded weights: an evaluation of one global batch. Requires as build_program().
+[[nodiscard]] Program build_forward_program(const ModelConfig& model,
+                                            const ParallelConfig& parallel, int gpus_per_node);
+
 }  // namespace lockstep

@@ -44,6 +44,7 @@ struct Comparison {
   std::string stack{};  // of training runs
   double reported_slowdown =
       0;  // slowdown of the machine reported in the row's notes; included in `simulated`
+  double evaluation = 0;  // s, part of `simulated`: forward passes per step that the time contains
   /// Rows of one set are the same run under different parallel layouts; empty: none.
   std::string layout_set{};
   std::optional<RunKind> kind{};  // of step times

@@ -25,6 +25,13 @@ struct MeasuredOrigin {
   std::string notes{};
 };
 
+/// Evaluations during training, in sequences: `sequences` forward after every `every_sequences`
+/// that were trained on.
+struct Evaluations {
+  std::int64_t every_sequences = 0;
+  std::int64_t sequences = 0;
+};
+
 /// One training run.
 struct MeasuredRun {
   MeasuredOrigin origin{};
@@ -41,6 +48,8 @@ struct MeasuredRun {
   std::string precision{};  // of GEMMs; empty: unknown
   // Measurements.
   std::optional<Duration> step_time{};
+  bool time_is_derived = false;              // from printed rates or the time of a whole run
+  std::optional<Evaluations> evaluations{};  // in the step time, as the row says
   std::optional<Duration> layer_forward{};   // of one layer and microbatch
   std::optional<Duration> layer_backward{};  // the same, recomputation included
   std::optional<Bytes> peak_memory{};        // maximum over ranks

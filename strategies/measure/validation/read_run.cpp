@@ -122,7 +122,18 @@ void read_results(ObjectReader& in, MeasuredRun& run) {
   if (bytes) run.peak_memory = Bytes{*bytes};
   const auto kind = in.optional_one_of("memory_kind", "kind of memory", {"allocated", "reserved"});
   run.memory_is_reserved = kind == "reserved";
-  (void)in.optional_one_of("basis", "basis", {"read", "derived"});
+  run.time_is_derived = in.optional_one_of("basis", "basis", {"read", "derived"}) == "derived";
+  const auto evaluations = in.optional(
+      {"evaluations",
+       "What the step time contains: the time of a whole run over its steps (default: nothing but "
+       "steps; of MLPerf's GPT-3 runs what the benchmark prescribes)"});
+  if (evaluations)
+    evaluations->object([&run](ObjectReader& of) {
+      run.evaluations = {
+          of.integer({"every_sequences", "Sequences trained on between two evaluations"}, 1,
+                     kMostSequences),
+          of.integer({"sequences", "Sequences of an evaluation, forward only"}, 1, kMostSequences)};
+    });
   in.refine("anyOf",
             R"([{"required": ["step_time_s"]}, {"required": ["layer_forward_s"]},
                 {"required": ["layer_backward_s"]}, {"required": ["peak_memory_bytes"]}])");

@@ -2,6 +2,7 @@
 
 #include "sim/config/config_error.hpp"
 #include "sim/config/json_values.hpp"
+#include "strategies/measure/validation/evaluation_rule.hpp"
 #include "strategies/measure/validation/reported_slowdown.hpp"
 #include "strategies/measure/validation/scenario_of_run.hpp"
 #include "strategies/models/count/count.hpp"
@@ -17,7 +18,11 @@ namespace lockstep::app {
 
 namespace {
 
-SimulatedTrainingStep simulated(const Scenario& scenario, const ValidateRequest& request) {
+/// A step, or the forward passes of one.
+enum class Passes : std::uint8_t { step, forward };
+
+SimulatedTrainingStep simulated(const Scenario& scenario, const ValidateRequest& request,
+                                Passes passes = Passes::step) {
   const Calibration calibration = calibration_of(request);
   const Cluster& cluster = scenario.cluster.cluster;
   const Device& device = scenario.cluster.device;
@@ -26,8 +31,10 @@ SimulatedTrainingStep simulated(const Scenario& scenario, const ValidateRequest&
   SimulationOptions options;
   options.nccl_tuning = nccl_tuning_of(scenario.stack, config_folder());
   options.costs = calibration.collectives;
+  const int per_node = cluster.gpus_per_node();
   auto program = std::make_shared<const Program>(
-      build_program(scenario.model, scenario.parallel, cluster.gpus_per_node()));
+      passes == Passes::step ? build_program(scenario.model, scenario.parallel, per_node)
+                             : build_forward_program(scenario.model, scenario.parallel, per_node));
   return simulate(std::move(program), scenario.parallel, cluster, device, *cost, options);
 }
 
@@ -78,12 +85,14 @@ class Rows {
     row.core = run_.core;
     row.stack = scenario.stack;
     if (quantity != ComparedQuantity::peak_memory) row.reported_slowdown = reported_slowdown(run_);
-    row.simulated *= 1 + row.reported_slowdown;
     if (quantity == ComparedQuantity::step_time) {
+      row.evaluation = evaluation_time(scenario);
+      row.simulated += row.evaluation;
       row.layout_set = layout_set_of(run_, scenario);
       row.at_peak = seconds_at_peak(scenario);
       row.kind = run_kind_of(scenario);
     }
+    row.simulated *= 1 + row.reported_slowdown;
     answer.rows.push_back(std::move(row));
   }
 
@@ -104,6 +113,15 @@ class Rows {
   ValidateResult answer{};
 
  private:
+  /// Per step, s.
+  [[nodiscard]] double evaluation_time(const Scenario& scenario) const {
+    const auto evaluations = evaluations_of(run_);
+    if (!evaluations) return 0;
+    const SimulatedTrainingStep forward = simulated(scenario, request_, Passes::forward);
+    return forward.timeline.end.since_start().seconds() *
+           evaluation_passes_per_step(*evaluations, scenario.parallel.global_batch);
+  }
+
   const MeasuredRun& run_;
   const ValidateRequest& request_;
 };

@@ -146,7 +146,8 @@ Report comparison_report(const std::vector<Comparison>& rows) {
                  {"stack", "stack", "", true},
                  {"assumed", "", ""},
                  {"core", "", ""},
-                 {"reported_slowdown_fraction", "", ""}};
+                 {"reported_slowdown_fraction", "", ""},
+                 {"evaluation_s", "", ""}};
   out.left_out_first = {"stack", "group", "quantity"};
   Section section;
   for (const Comparison& row : rows) {
@@ -155,7 +156,8 @@ Report comparison_report(const std::vector<Comparison>& rows) {
                             text(unit), Cell{row.measured, scaled(row.measured, unit)},
                             Cell{row.simulated, scaled(row.simulated, unit)},
                             signed_share(row.error()), text(row.stack), Cell{row.assumed},
-                            Cell{row.core}, signed_share(row.reported_slowdown)});
+                            Cell{row.core}, signed_share(row.reported_slowdown),
+                            Cell{row.evaluation}});
   }
   out.sections.push_back(std::move(section));
   return out;

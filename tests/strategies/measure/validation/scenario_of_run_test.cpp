@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/config/json_values.hpp"
+#include "strategies/measure/validation/evaluation_rule.hpp"
 #include "strategies/measure/validation/measured_file.hpp"
 #include "strategies/measure/validation/reported_slowdown.hpp"
 #include "strategies/measure/validation/stack_rule.hpp"
@@ -244,6 +245,32 @@ TEST_CASE("a machine is as slow as its run's notes say") {
   CHECK(slowness("fp8 with one scale per row: 10 % slower than bf16") == 0);
   CHECK(slowness("slow") == 0);
   CHECK(slowness("") == 0);
+}
+
+// MLPerf's GPT-3 on 512 H100 took 64.25 minutes for 288 steps of 2,048 sequences (result logs of
+// training_results_v3.0), with 24 evaluations.
+TEST_CASE("the time of a whole MLPerf run contains its evaluations") {
+  MeasuredRun run = run_with("mlperf", "flash", "fp8");
+  run.step_time = Duration::picoseconds(13'385'100'000'000);
+  run.time_is_derived = true;
+  run.origin.source = "mlcommons/training_results_v3.0 NVIDIA/results/dgxh100_n64_nemo/gpt3/result";
+  const auto evaluations = evaluations_of(run);
+  REQUIRE(evaluations.has_value());
+  CHECK(evaluations->every_sequences == 24'576);
+  CHECK(evaluations->sequences == 24'567);
+  // 12 steps, then 12 batches of which the last is not full.
+  CHECK(evaluation_passes_per_step(*evaluations, 2048) == 1);
+  CHECK(evaluation_passes_per_step(*evaluations, 1536) == 1);
+  CHECK(evaluation_passes_per_step({.every_sequences = 4096, .sequences = 2049}, 2048) == 1);
+  CHECK(evaluation_passes_per_step({.every_sequences = 8192, .sequences = 2048}, 2048) == 0.25);
+  run.time_is_derived = false;  // read: that of a step
+  CHECK(!evaluations_of(run));
+  run.evaluations = {100, 10};
+  CHECK(evaluations_of(run)->sequences == 10);
+  run.evaluations.reset();
+  run.time_is_derived = true;
+  run.origin.source = "mlcommons/training_results_v3.0 NVIDIA/results/dgxh100_n64/bert/result";
+  CHECK(!evaluations_of(run));
 }
 
 }  // namespace lockstep
