@@ -78,6 +78,7 @@ struct Communication {
   int offset = 0;
   TrafficWeight traffic_weight = 1;     // on links that others use at the same time
   std::optional<TokenCopies> copies{};  // all_to_all; none: each token once for each of its experts
+  bool rides = false;  // in the messages of another exchange: has none, and takes no time
 };
 
 /// The matrices of one size in a stack. Every item of the stack is `row_parts` * `column_parts`

@@ -27,6 +27,8 @@ enum class OperationKind : std::uint8_t {
   normalization_backward,
   activation,  // swiglu: y = silu(gate) * x, geglu: gelu
   activation_backward,
+  weighted_activation,  // each row of its result times a number
+  weighted_activation_backward,
   // Rotary positions. `shared`: one key for all heads (MLA), which is rotated instead of x and
   // appended to every head's key.
   rotary,
@@ -47,8 +49,13 @@ enum class OperationKind : std::uint8_t {
   router_backward,
   dispatch,  // tokens to the slots of their experts
   dispatch_backward,
-  combine,
+  combine,  // sum of a token's slots, each times the router's weight
   combine_backward,
+  // The router's weights go to the slots with the tokens, and what comes back is only summed.
+  dispatch_weights,
+  dispatch_weights_backward,
+  unpermute,
+  unpermute_backward,
   // Convolutional nets.
   convolution,
   convolution_input_grad,
@@ -127,9 +134,12 @@ enum class PlacementRule : std::uint8_t {
   loss_part,  // over a sharded vocabulary every rank has its own
   loss,
   shared_keys,  // as_result; keys that all heads share get a partial sum from every head
-  // Slots stay on the rank of their tokens, which lie like x or y, or their gradient.
+  // Slots stay on the rank of their tokens, which lie like x or y, or their gradient, or like their
+  // choice of experts.
   tokens_of_x,
   tokens_of_y,
+  tokens_of_experts,
+  weighted_rows,  // as_result; weights of rows get a partial sum from every part of a row
 };
 
 /// How gradients of its reads are made; see strategies/models/reverse_rules.cpp.
@@ -256,6 +266,10 @@ inline constexpr std::array kRows{
         by_names(Kind::activation_backward), Flag::in_place),
     row(Kind::activation_backward, "activation_backward", Class::activation, "x [gate] g_y",
         "g_x [g_gate]"),
+    row(Kind::weighted_activation, "weighted_activation", Class::activation, "x weights [gate]",
+        "y", Place::weighted_rows, by_names(Kind::weighted_activation_backward), Flag::in_place),
+    row(Kind::weighted_activation_backward, "weighted_activation_backward", Class::activation,
+        "x weights [gate] g_y", "g_x g_weights [g_gate]", Place::weighted_rows),
     row(Kind::rotary, "rotary", Class::elementwise, "x [shared]", "y", Common::all_but_head_size,
         by_names(Kind::rotary_backward)),
     row(Kind::rotary_backward, "rotary_backward", Class::elementwise, "g_y", "g_x [g_shared]",
@@ -287,6 +301,14 @@ inline constexpr std::array kRows{
         by_names(Kind::combine_backward)),
     row(Kind::combine_backward, "combine_backward", Class::routing, "slots weights experts g_y",
         "g_slots g_weights", Place::tokens_of_y),
+    row(Kind::dispatch_weights, "dispatch_weights", Class::routing, "x experts", "slots",
+        Place::tokens_of_experts, by_names(Kind::dispatch_weights_backward)),
+    row(Kind::dispatch_weights_backward, "dispatch_weights_backward", Class::routing,
+        "g_slots experts", "g_x", Place::tokens_of_experts),
+    row(Kind::unpermute, "unpermute", Class::routing, "slots experts", "y", Place::tokens_of_y,
+        by_names(Kind::unpermute_backward)),
+    row(Kind::unpermute_backward, "unpermute_backward", Class::routing, "experts g_y", "g_slots",
+        Place::tokens_of_y),
     row(Kind::convolution, "convolution", Class::convolution, "x weight", "y", Work::convolution,
         Common::batch, Gradient::convolution),
     row(Kind::convolution_input_grad, "convolution_input_grad", Class::convolution, "g_y weight",

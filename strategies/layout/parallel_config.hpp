@@ -97,8 +97,7 @@ enum class Dispatcher : std::uint8_t { all_to_all, deepep };
 struct TokenCounts {
   /// How ranks tell each other; none: they do not.
   std::optional<Collective> exchange{};
-  bool host_waits = false;     // for them, before it launches the all-to-all
-  bool probabilities = false;  // of slots follow in an all-to-all of their own
+  bool host_waits = false;  // for them, before it launches the all-to-all
 
   friend bool operator==(const TokenCounts&, const TokenCounts&) = default;
 };

@@ -62,7 +62,8 @@ void shard_tensors(TrainingStepAssembly& step);
 /// that is gathered, the all-reduce of its largest absolute value.
 void reduce_maxima(TrainingStepAssembly& step);
 /// With the dispatcher deepep, all-to-alls of experts carry one copy of a token per rank, and
-/// between nodes one per node (sharding/expert_copies.hpp).
+/// between nodes one per node (sharding/expert_copies.hpp); the router's weights are in the same
+/// messages.
 void deduplicate_tokens(TrainingStepAssembly& step);
 /// With ParallelConfig::expert_skew, gives every rank the load of the rank with the busiest expert.
 /// Scales Dim::slot of tensors with sharded experts, and so their GEMMs, messages and memory;
@@ -70,8 +71,7 @@ void deduplicate_tokens(TrainingStepAssembly& step);
 /// Operation::factor.
 void load_experts(TrainingStepAssembly& step);
 /// With ParallelConfig::token_counts, before tokens travel to experts ranks tell each other how
-/// many go where, and the host may wait for that; weights of the experts travel next to the tokens,
-/// and their gradients in backward.
+/// many go where, and the host may wait for that.
 void exchange_token_counts(TrainingStepAssembly& step);
 /// Attention in hops along the ring of context parallelism (sharding/ring_attention.hpp).
 void circulate_keys(TrainingStepAssembly& step);

@@ -182,6 +182,15 @@ Ref BlockBuilder::dispatched(const Ref& x) {
   return dispatches_narrow() ? operand(x, options().math) : x;
 }
 
+Ref BlockBuilder::activation_input(const Ref& x) {
+  if (!narrow_ || !options().recipe.stores_activation_inputs) return x;
+  auto cast = graph_.cast_of(x, options().math);
+  if (!cast) return x;
+  const Ref out = cast->writes.front();
+  block_.forward.push_back(*std::move(cast));
+  return out;
+}
+
 void BlockBuilder::insert(std::size_t at, Operation operation) {
   block_.forward.insert(block_.forward.begin() + static_cast<std::ptrdiff_t>(at),
                         std::move(operation));

@@ -87,6 +87,8 @@ class BlockBuilder {
   /// Whether tokens travel to experts in `math` of BuildOptions, and what is dispatched for x.
   [[nodiscard]] bool dispatches_narrow() const;
   [[nodiscard]] Ref dispatched(const Ref& x);
+  /// What an activation function reads for x: its cast, appended, if the recipe stores that.
+  [[nodiscard]] Ref activation_input(const Ref& x);
   /// A new number for GEMMs that are fused.
   int next_fused() { return ++last_fused_; }
   /// The same for GEMMs of one input; negative if the form does not join them.

@@ -42,21 +42,24 @@ struct Routing {
   return out;
 }
 
-/// The experts' MLPs on their slots: x [E, slot, h] -> [E, slot, h].
+/// The experts' MLPs on their slots: x [E, slot, h] -> [E, slot, h]; `weights`: [E, slot] or none.
 class ExpertGemms {
  public:
   ExpertGemms(BlockBuilder& block, const TransformerParts& parts, const Ref& x)
       : block_{block}, parts_{parts}, expert_{block.extents(x)[0]}, slot_{block.extents(x)[1]} {}
 
-  [[nodiscard]] Ref append(const Ref& x) {
+  [[nodiscard]] Ref append(const Ref& x, const std::optional<Ref>& weights) {
     const Extent inner{Dim::ffn, parts_.config.experts->ffn};
     const bool gated = parts_.config.gated;
     const int fused = gated ? block_.join() : 0;
-    std::vector<Ref> operands{gemm("experts.up", x, inner, fused)};
-    if (gated) operands.push_back(gemm("experts.gate", x, inner, fused));
-    const Ref active = block_.like("experts.activation", operands.front());
-    Operation& activation =
-        block_.append(Kind::activation, "experts.activation", operands, {active});
+    const Ref up = gemm("experts.up", x, inner, fused);
+    const auto gate = gated ? std::optional{gemm("experts.gate", x, inner, fused)} : std::nullopt;
+    const Ref active = block_.like("experts.activation", up);
+    std::vector<Ref> operands{block_.activation_input(up)};
+    if (weights) operands.push_back(*weights);
+    if (gate) operands.push_back(block_.activation_input(*gate));
+    Operation& activation = block_.append(weights ? Kind::weighted_activation : Kind::activation,
+                                          "experts.activation", operands, {active});
     activation.function = parts_.config.function;
     return gemm("experts.down", active, parts_.hidden, 0);
   }
@@ -82,17 +85,28 @@ Ref append_experts(BlockBuilder& block, const TransformerParts& parts, const Ref
   const ExpertsConfig& config = *parts.config.experts;
   const Routing routing = append_router(block, parts, x);
   const bool narrow = block.dispatches_narrow();
-  const Ref slots = block.tensor("experts.slots",
-                                 {{Dim::expert, config.experts},
-                                  {Dim::slot, slots_per_expert(parts, block.options())},
-                                  parts.hidden},
+  const Extent expert{Dim::expert, config.experts};
+  const Extent slot{Dim::slot, slots_per_expert(parts, block.options())};
+  const Ref slots = block.tensor("experts.slots", {expert, slot, parts.hidden},
                                  narrow ? std::optional{block.options().math} : std::nullopt);
   block.append(Kind::dispatch, "experts.dispatch", {block.dispatched(x), routing.experts}, {slots});
-  const Ref done = ExpertGemms{block, parts, slots}.append(slots);
+  const bool early = block.options().form.router_weights == RouterWeights::activation &&
+                     !has_mlp_bias(parts.config);
+  std::optional<Ref> weights;
+  if (early) {
+    weights = block.tensor("experts.slot_weights", {expert, slot}, Dtype::fp32);
+    block.append(Kind::dispatch_weights, "experts.dispatch_weights",
+                 {routing.weights, routing.experts}, {*weights});
+  }
+  const Ref done = ExpertGemms{block, parts, slots}.append(slots, weights);
   // Backward dispatches the gradients of results; what is combined keeps the activations' type.
   if (narrow) block.graph().narrow_gradient(done.tensor);
   const Ref y = block.like("experts.combined", x);
-  block.append(Kind::combine, "experts.combine", {done, routing.weights, routing.experts}, {y});
+  if (early) {
+    block.append(Kind::unpermute, "experts.combine", {done, routing.experts}, {y});
+  } else {
+    block.append(Kind::combine, "experts.combine", {done, routing.weights, routing.experts}, {y});
+  }
   if (config.shared == 0) return y;
   const Ref shared = append_mlp(block, parts, "shared", config.shared * config.shared_ffn, x);
   const Ref both = block.like("experts.sum", x);

@@ -19,10 +19,11 @@ struct PrecisionRecipe {
                                    // tensors they are casts of; needs inputs_once
   bool reduces_maxima = false;     // of operands that tensor parallelism gathers, before a cast
   bool stores_dispatched = false;  // the same for the tokens of experts: cast before they travel
-  bool weight_gradients = true;    // as `products`; false: as activations
-  bool output_layer = false;       // the same
-  bool attention = false;          // the same
-  int first_layers = 0;            // layers whose GEMMs run as activations
+  bool stores_activation_inputs = false;  // the same for what activation functions of MLPs read
+  bool weight_gradients = true;           // as `products`; false: as activations
+  bool output_layer = false;              // the same
+  bool attention = false;                 // the same
+  int first_layers = 0;                   // layers whose GEMMs run as activations
   int last_layers = 0;
 
   friend bool operator==(const PrecisionRecipe&, const PrecisionRecipe&) = default;

@@ -154,6 +154,7 @@ Ref append_mlp(BlockBuilder& block, const TransformerParts& parts, const std::st
   std::vector<Ref> operands{widen(name + ".up")};
   if (parts.config.gated) operands.push_back(widen(name + ".gate"));
   const Ref active = block.like(name + ".activation", operands.front());
+  for (Ref& operand : operands) operand = block.activation_input(operand);
   block.append(Kind::activation, name + ".activation", operands, {active}).function =
       parts.config.function;
   const Ref weight = block.weight(name + ".down.weight", {inner, parts.hidden});

@@ -146,8 +146,7 @@ class Pairing {
     std::vector<Routine> parts(1);
     bool exchanged = false;
     for (const Operation& operation : whole.operations) {
-      const bool goes_along = operation.name.ends_with(".weigh");
-      if (exchanged && !exchanges_tokens(operation) && !goes_along) {
+      if (exchanged && !exchanges_tokens(operation) && !carries_weights(operation)) {
         parts.emplace_back();
         exchanged = false;
       }
@@ -165,9 +164,20 @@ class Pairing {
     return found->second;
   }
 
-  [[nodiscard]] static bool exchanges_tokens(const Operation& operation) {
+  [[nodiscard]] static bool exchanges_slots(const Operation& operation) {
     return operation.communication && operation.communication->group == "ep" &&
            operation.communication->collective == Collective::all_to_all;
+  }
+  [[nodiscard]] bool has_tokens(const Ref& slots) const {
+    return find_extent(step_.graph.tensors[slots.tensor], Dim::hidden) != nullptr;
+  }
+  [[nodiscard]] bool exchanges_tokens(const Operation& operation) const {
+    return exchanges_slots(operation) && has_tokens(operation.reads.front());
+  }
+  /// The router's weights follow the tokens.
+  [[nodiscard]] bool carries_weights(const Operation& operation) const {
+    return operation.kind == OperationKind::dispatch_weights ||
+           (exchanges_slots(operation) && !has_tokens(operation.reads.front()));
   }
 
   TrainingStepAssembly& step_;

@@ -227,8 +227,6 @@ void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& para
   parts.parallel.form = stack->form;
   if (parts.parallel.recipe.of_stack) parts.parallel.recipe.id = stack->fp8;
   if (parts.parallel.capacity_factor == 0) parts.parallel.token_counts = stack->token_counts;
-  if (parts.parallel.dispatcher == Dispatcher::deepep)
-    parts.parallel.token_counts.probabilities = false;  // in the same messages
   parts.overlap_of_stack = !says(parallel, "overlap");
   parts.overlap_defaults = stack->overlap;
   take_gradients_of_stack(*stack, {says_gradients(parallel), says(parallel, "bucket")},

@@ -96,6 +96,8 @@ void deduplicate_tokens(TrainingStepAssembly& step) {
         Communication& how = *operation.communication;
         if (how.group != "ep" || how.collective != Collective::all_to_all) continue;
         const Tensor& slots = step.graph.tensors[operation.reads.front().tensor];
+        how.rides = find_extent(slots, Dim::hidden) == nullptr;  // the router's weights
+        if (how.rides) continue;
         how.copies = TokenCopies{.experts = experts.experts,
                                  .top_k = experts.top_k,
                                  .groups = experts.groups,

@@ -109,16 +109,17 @@ class Alike {
   Placement as_;
 };
 
-/// Keys that all heads share get a part of their gradient from every head.
-[[nodiscard]] OperandPlacements shared_key_placements(const Operands& of) {
+/// All alike, but what x shares over some of its dimensions (keys over heads, weights over rows)
+/// gets a part of its gradient from every shard of these.
+[[nodiscard]] OperandPlacements shared_placements(const Operands& of, Operand shared) {
   OperandPlacements out = Alike{of}.placements();
-  if (!writes(of.operation, gradient_of(Operand::shared))) return out;
-  const std::vector<Extent>& heads = of.written(gradient_of(Operand::x)).tensor->extents;
+  if (!writes(of.operation, gradient_of(shared))) return out;
+  const std::vector<Extent>& all = of.written(gradient_of(Operand::x)).tensor->extents;
   const Placement& own = out.writes[write_index(of.operation, gradient_of(Operand::x))];
-  const std::size_t shared = write_index(of.operation, gradient_of(Operand::shared));
-  for (std::size_t k = 0; k < heads.size(); ++k) {
-    if (has(*of.writes[shared].tensor, heads[k].dim)) continue;
-    out.writes[shared].partial = joined(out.writes[shared].partial, own.shardings[k]);
+  const std::size_t place = write_index(of.operation, gradient_of(shared));
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (has(*of.writes[place].tensor, all[k].dim)) continue;
+    out.writes[place].partial = joined(out.writes[place].partial, own.shardings[k]);
   }
   return out;
 }
@@ -373,11 +374,15 @@ OperandPlacements operand_placements(const Operation& operation,
     case PlacementRule::loss:
       return loss_placements(of);
     case PlacementRule::shared_keys:
-      return shared_key_placements(of);
+      return shared_placements(of, Operand::shared);
+    case PlacementRule::weighted_rows:
+      return shared_placements(of, Operand::weights);
     case PlacementRule::tokens_of_x:
       return routing_placements(of, of.either(Operand::x));
     case PlacementRule::tokens_of_y:
       return routing_placements(of, of.either(Operand::y));
+    case PlacementRule::tokens_of_experts:
+      return routing_placements(of, of.read(Operand::experts));
   }
   LOCKSTEP_CHECK(false && "every rule has its placements");
   return {};

@@ -19,32 +19,25 @@ class TokenCountExchange {
       : step_{step}, how_{step.parallel.token_counts} {}
 
   void run() {
-    for (Block& block : step_.graph.blocks) {
-      rewrite(block.forward, true);
-      rewrite(block.backward, false);
-    }
+    for (Block& block : step_.graph.blocks) rewrite(block.forward);
   }
 
  private:
-  void rewrite(std::vector<Operation>& body, bool forward) {
+  void rewrite(std::vector<Operation>& body) {
     std::vector<Operation> out;
     for (Operation& operation : body) {
-      const bool there = carries_tokens(operation, Dim::expert);
-      const bool back = carries_tokens(operation, Dim::slot);
-      if (forward && there && how_.exchange) append_counts(operation, out);
-      const bool weighs = how_.probabilities && (forward ? there : back);
-      std::optional<Operation> tokens;
-      if (weighs) tokens = operation;
+      if (carries_tokens(operation)) append_counts(operation, out);
       out.push_back(std::move(operation));
-      if (tokens) append_probabilities(*tokens, out);
     }
     body = std::move(out);
   }
 
-  [[nodiscard]] static bool carries_tokens(const Operation& operation, Dim cut) {
+  /// Whether it carries tokens to their experts; their router's weights go to the same places.
+  [[nodiscard]] bool carries_tokens(const Operation& operation) const {
     return operation.communication && operation.communication->group == "ep" &&
            operation.communication->collective == Collective::all_to_all &&
-           operation.communication->cut == cut;
+           operation.communication->cut == Dim::expert &&
+           find_extent(step_.graph.tensors[operation.reads.front().tensor], Dim::hidden) != nullptr;
   }
 
   [[nodiscard]] Ref add(Tensor tensor, std::string name) {
@@ -55,14 +48,14 @@ class TokenCountExchange {
     return out;
   }
 
-  /// What the exchange of `tokens` sends, from nowhere: the kernel that makes it.
-  void append_source(const Operation& tokens, const Ref& what, const char* name,
+  /// What is counted, from nowhere: the kernel that does it.
+  void append_source(const Operation& tokens, const Ref& counts,
                      std::vector<Operation>& out) const {
     Operation made;
     made.kind = OperationKind::fill;
-    made.name = tokens.name + name;
+    made.name = tokens.name + ".count";
     made.purpose = tokens.purpose;
-    made.writes = {what};
+    made.writes = {counts};
     out.push_back(std::move(made));
   }
 
@@ -80,7 +73,7 @@ class TokenCountExchange {
     if (!gathers) result.extents[0].shards = over;
     const Ref own = add(std::move(counts), tokens.name + ".counts");
     const Ref all = add(std::move(result), tokens.name + ".all_counts");
-    append_source(tokens, own, ".count", out);
+    append_source(tokens, own, out);
     Operation exchange = tokens;
     exchange.name = tokens.name + ".counts";
     exchange.reads = {own};
@@ -91,28 +84,6 @@ class TokenCountExchange {
     how.copies.reset();
     how.cut = gathers ? Dim::statistic : Dim::expert;
     how.joined = gathers ? std::nullopt : std::optional{Dim::statistic};
-    out.push_back(std::move(exchange));
-  }
-
-  /// One number of 4 bytes a slot, or its gradient.
-  void append_probabilities(const Operation& tokens, std::vector<Operation>& out) {
-    const auto of_slots = [&](const Ref& ref) {
-      Tensor tensor = step_.graph.tensors[ref.tensor];
-      tensor.dtype = Dtype::fp32;
-      tensor.resident = false;
-      std::erase_if(tensor.extents, [](const Extent& extent) {
-        return extent.dim != Dim::expert && extent.dim != Dim::slot;
-      });
-      return tensor;
-    };
-    const Ref own = add(of_slots(tokens.reads.front()), tokens.name + ".own_weights");
-    const Ref all = add(of_slots(tokens.writes.front()), tokens.name + ".weights");
-    append_source(tokens, own, ".weigh", out);
-    Operation exchange = tokens;
-    exchange.name = tokens.name + ".weights";
-    exchange.reads = {own};
-    exchange.writes = {all};
-    exchange.communication->copies.reset();
     out.push_back(std::move(exchange));
   }
 

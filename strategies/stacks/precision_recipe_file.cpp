@@ -79,6 +79,11 @@ class RecipeReader {
           "Tokens are cast before they travel to their experts (default: false)"},
          false, recipe_.stores_dispatched, read_flag);
     take(in,
+         {"stores_activation_inputs",
+          "Inputs of activation functions in MLPs and experts are cast, and kept so for the "
+          "backward pass (default: false)"},
+         false, recipe_.stores_activation_inputs, read_flag);
+    take(in,
          {"reduces_maxima",
           "Under sequence parallelism the largest absolute value of a gathered operand is "
           "all-reduced over the tp ranks before its cast (default: false)"},
@@ -88,6 +93,9 @@ class RecipeReader {
     if (recipe_.stores_dispatched && !recipe_.stores_operands && !in.describes())
       in.note("stores_dispatched",
               "tokens that travel as cast are kept so: stores_operands is false");
+    if (recipe_.stores_activation_inputs && !recipe_.stores_operands && !in.describes())
+      in.note("stores_activation_inputs",
+              "what is kept for the backward pass is not cast: stores_operands is false");
     if (recipe_.reduces_maxima && !recipe_.stores_operands && !in.describes())
       in.note("reduces_maxima", "only stored operands are gathered: stores_operands is false");
   }

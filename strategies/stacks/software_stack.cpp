@@ -59,6 +59,8 @@ bool read_flag(const ValueReader& value) {
 const Names<HostWait> kWaits{{"nothing", HostWait::nothing},
                              {"messages", HostWait::messages},
                              {"kernels", HostWait::kernels}};
+const Names<RouterWeights> kRouterWeights{{"results", RouterWeights::results},
+                                          {"activation", RouterWeights::activation}};
 const Names<LossForm> kLossForms{{"logits", LossForm::logits},
                                  {"wide_logits", LossForm::wide_logits},
                                  {"wide_steps", LossForm::wide_steps}};
@@ -179,9 +181,6 @@ TokenCounts read_token_counts(const ValueReader& value) {
                                    .one_of("collective", keys_of(kCountExchanges)));
     out.host_waits = in.boolean(
         {"host_waits", "The host waits for them before it launches the all-to-all of tokens"});
-    out.probabilities = in.boolean({"probabilities",
-                                    "Weights of experts follow the tokens in an all-to-all of "
-                                    "their own, and so do their gradients"});
     return out;
   });
 }
@@ -259,6 +258,13 @@ class StackReader {
          {"recomputation_stops_early",
           "Recomputation of a layer stops at the last tensor that the backward pass reads"},
          stack_.form.stops_early, read_flag);
+    take_default(in,
+                 {"router_weights",
+                  "Where the router's weights are multiplied: into the experts' results, which are "
+                  "kept for that, or into what their activation function returns; then they travel "
+                  "to the experts like the tokens (default: results)"},
+                 stack_.form.router_weights,
+                 read_choice("place of the router's weights", kRouterWeights));
     take_default(
         in,
         {"fp8", "Precision recipe of fp8, a file of configs/precisions (default: fp8-tensorwise)"},

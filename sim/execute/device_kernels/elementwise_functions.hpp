@@ -40,31 +40,55 @@ struct Activated {
   return function == 5 ? 1 : -1;
 }
 
-/// [x, (gate)] -> [y]; -; function
+/// [x, (gate), (weight per row)] -> [y]; -; function, width of rows, 0 without weights
 template <class Real, class Args = Arguments>
 struct Activate {
   Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const Real x = load<Real>(a.in[0], i);
     const std::int64_t gate = gate_function(a.size[0]);
-    put(a, 0, i,
-        gate >= 0 ? x * Activated<Real>{gate, load<Real>(a.in[1], i)}.value
-                  : Activated<Real>{a.size[0], x}.value);
+    const Real y = gate >= 0 ? x * Activated<Real>{gate, load<Real>(a.in[1], i)}.value
+                             : Activated<Real>{a.size[0], x}.value;
+    const std::int64_t width = a.size[1];
+    put(a, 0, i, width == 0 ? y : y * load<Real>(a.in[gate >= 0 ? 2 : 1], i / width));
   }
 };
 
-/// [x, g_y, (gate)] -> [g_x, (g_gate)]; -; function
+/// [x, g_y, (gate), (weight per row)] -> [g_x, (g_gate)]; -; function, width of rows, 0 without
+/// weights
 template <class Real, class Args = Arguments>
 struct ActivateGradient {
   Args a;
   LOCKSTEP_BOTH void operator()(std::int64_t i) const {
     const Real x = load<Real>(a.in[0], i);
-    const Real g = load<Real>(a.in[1], i);
     const std::int64_t function = gate_function(a.size[0]);
+    const std::int64_t width = a.size[1];
+    const Real weight = width == 0 ? Real{1} : load<Real>(a.in[function >= 0 ? 3 : 2], i / width);
+    const Real g = load<Real>(a.in[1], i) * weight;
     if (function < 0) return put(a, 0, i, g * Activated<Real>{a.size[0], x}.slope);
     const Activated<Real> gate{function, load<Real>(a.in[2], i)};
     put(a, 0, i, g * gate.value);
     put(a, 1, i, g * x * gate.slope);
+  }
+};
+
+/// [x, g_y, (gate)] -> [g_weight], a team per row; -; function, width of rows
+template <class Real, class Args = Arguments>
+struct ActivationWeightGradient {
+  Args a;
+  template <class Team>
+  LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
+    const std::int64_t width = a.size[1];
+    const std::int64_t gate = gate_function(a.size[0]);
+    Real sum = 0;
+    for (std::int64_t i = row * width + team.lane(); i < (row + 1) * width; i += team.lanes()) {
+      const Real x = load<Real>(a.in[0], i);
+      const Real y = gate >= 0 ? x * Activated<Real>{gate, load<Real>(a.in[2], i)}.value
+                               : Activated<Real>{a.size[0], x}.value;
+      sum += y * load<Real>(a.in[1], i);
+    }
+    sum = team.sum(sum);
+    if (team.lane() == 0) put(a, 0, row, sum);
   }
 };
 

@@ -34,6 +34,7 @@ namespace lockstep {
   EACH(normalise_channels_gradient, NormaliseChannelsGradient) \
   EACH(activate, Activate)                                     \
   EACH(activate_gradient, ActivateGradient)                    \
+  TEAMS(activation_weight_gradient, ActivationWeightGradient)  \
   EACH(rotate, Rotate)                                         \
   EACH(rotate_shared, RotateShared)                            \
   EACH(drop, Drop)                                             \

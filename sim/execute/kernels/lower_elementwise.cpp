@@ -42,15 +42,40 @@ void check_widths(const Lowering& to, std::int64_t whole, std::int64_t own,
   kernels::refuse(to.call, "the parts of heads are not as long as heads");
 }
 
+/// Function, and width of the rows that have weights.
+[[nodiscard]] std::vector<std::int64_t> activation_sizes(const Lowering& to) {
+  const bool weighted = to.reads_it(Operand::weights);
+  return {function_of(to), weighted ? width_of(to.in(Operand::x)) : 0};
+}
+
+void append_if_read(const Lowering& to, Operand operand, std::vector<LoweredOperand>& reads) {
+  if (to.reads_it(operand)) reads.push_back(to.read(operand));
+}
+
 void activation(Lowering& to) {
-  to.each(F::activate).sizes = {function_of(to)};
+  std::vector<LoweredOperand> reads{to.read(Operand::x)};
+  append_if_read(to, Operand::gate, reads);
+  append_if_read(to, Operand::weights, reads);
+  KernelLaunch& launch = to.each(F::activate);
+  launch.sizes = activation_sizes(to);
+  to.out.kernels.back().reads = std::move(reads);
 }
 
 void activation_backward(Lowering& to) {
-  to.each(F::activate_gradient).sizes = {function_of(to)};
+  constexpr Operand kWeights = gradient_of(Operand::weights);
   std::vector<LoweredOperand> reads{to.read(Operand::x), to.read(gradient_of(Operand::y))};
-  if (to.reads_it(Operand::gate)) reads.push_back(to.read(Operand::gate));
-  to.out.kernels.back().reads = std::move(reads);
+  append_if_read(to, Operand::gate, reads);
+  if (to.writes_it(kWeights)) {
+    to.add(F::activation_weight_gradient, to.to(kWeights).elements(), reads, {to.written(kWeights)})
+        .sizes = activation_sizes(to);
+  }
+  append_if_read(to, Operand::weights, reads);
+  std::vector<LoweredOperand> results{to.written(gradient_of(Operand::x))};
+  if (to.writes_it(gradient_of(Operand::gate)))
+    results.push_back(to.written(gradient_of(Operand::gate)));
+  to.add(F::activate_gradient, to.to(gradient_of(Operand::x)).elements(), std::move(reads),
+         std::move(results))
+      .sizes = activation_sizes(to);
 }
 
 void dropout(Lowering& to) {
@@ -154,6 +179,8 @@ std::span<const KindLowering> elementwise_kinds() {
   static constexpr std::array kKinds{
       KindLowering{OperationKind::activation, activation},
       KindLowering{OperationKind::activation_backward, activation_backward},
+      KindLowering{OperationKind::weighted_activation, activation},
+      KindLowering{OperationKind::weighted_activation_backward, activation_backward},
       KindLowering{OperationKind::rotary, rotary},
       KindLowering{OperationKind::rotary_backward, rotary_backward},
       KindLowering{OperationKind::dropout, dropout},

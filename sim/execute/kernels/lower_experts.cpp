@@ -115,6 +115,35 @@ void combine_backward(Lowering& to) {
       .sizes = {visits.width, visits.choices, visits.slots};
 }
 
+/// Visits of single numbers, one per choice of a token: router's weights.
+[[nodiscard]] Visits numbers(Visits of) {
+  of.width = 1;
+  of.choices = 1;
+  return of;
+}
+
+void dispatch_weights(Lowering& to) {
+  const Visits visits = assigned(to, to.tensor_to(Operand::slots), to.to(Operand::slots));
+  send(to, numbers(visits), to.read(Operand::x), nullptr);
+}
+
+void dispatch_weights_backward(Lowering& to) {
+  constexpr Operand kSlots = gradient_of(Operand::slots);
+  const Visits visits = assigned(to, to.tensor_in(kSlots), to.in(kSlots));
+  take(to, numbers(visits), to.read(kSlots), gradient_of(Operand::x), nullptr);
+}
+
+void unpermute(Lowering& to) {
+  const Visits visits = assigned(to, to.tensor_in(Operand::slots), to.in(Operand::slots));
+  take(to, visits, to.read(Operand::slots), Operand::y, nullptr);
+}
+
+void unpermute_backward(Lowering& to) {
+  constexpr Operand kSlots = gradient_of(Operand::slots);
+  const Visits visits = assigned(to, to.tensor_to(kSlots), to.to(kSlots));
+  send(to, visits, to.read(gradient_of(Operand::y)), nullptr);
+}
+
 }  // namespace
 
 std::span<const KindLowering> experts_kinds() {
@@ -125,6 +154,10 @@ std::span<const KindLowering> experts_kinds() {
       KindLowering{OperationKind::dispatch_backward, dispatch_backward},
       KindLowering{OperationKind::combine, combine},
       KindLowering{OperationKind::combine_backward, combine_backward},
+      KindLowering{OperationKind::dispatch_weights, dispatch_weights},
+      KindLowering{OperationKind::dispatch_weights_backward, dispatch_weights_backward},
+      KindLowering{OperationKind::unpermute, unpermute},
+      KindLowering{OperationKind::unpermute_backward, unpermute_backward},
   };
   return kKinds;
 }

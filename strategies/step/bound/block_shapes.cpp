@@ -51,14 +51,16 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
     for (const std::string& axis : parallel.order) key.add(static_cast<int>(axis.front()));
   const TokenCounts& counts = parallel.token_counts;
   key.add(counts.exchange ? static_cast<int>(*counts.exchange) : -1);
-  key.add(counts.host_waits ? 1 : 0).add(counts.probabilities ? 1 : 0);
+  key.add(counts.host_waits ? 1 : 0);
   key.add(std::int64_t{std::llround(parallel.expert_skew.value_or(0) * 1e6)});
   const ModelForm& form = parallel.form;
   key.add(static_cast<int>(form.loss)).add(form.joined_gemms ? 1 : 0).add(form.stops_early ? 1 : 0);
+  key.add(static_cast<int>(form.router_weights));
   const PrecisionRecipe& recipe = parallel.recipe;
   for (const bool flag :
        {recipe.inputs_once, recipe.weights_once, recipe.stores_operands, recipe.reduces_maxima,
-        recipe.stores_dispatched, recipe.weight_gradients, recipe.output_layer, recipe.attention})
+        recipe.stores_dispatched, recipe.stores_activation_inputs, recipe.weight_gradients,
+        recipe.output_layer, recipe.attention})
     key.add(flag ? 1 : 0);
   key.add(recipe.first_layers).add(recipe.last_layers);
   key.add(std::int64_t{std::llround(recipe.casts.kernels * 1e6)});

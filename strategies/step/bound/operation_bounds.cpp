@@ -81,6 +81,7 @@ fold::Key OperationBounds::key_of(const std::vector<int>& ranks) const {
 }
 
 Bytes OperationBounds::message_of(const Program& program, const Operation& operation) {
+  if (operation.communication && operation.communication->rides) return {};
   return std::max(local_total(program, operation.reads), local_total(program, operation.writes));
 }
 

@@ -253,6 +253,8 @@ class Lowerer {
 }  // namespace
 
 Bytes message_of(const RoleProgram& role, const RoleOperation& operation) {
+  const auto& how = operation.operation->communication;
+  if (how && how->rides) return {};
   const auto total = [&](const IndexList& instances) {
     Bytes sum;
     for (const std::uint32_t instance : instances) {

@@ -48,10 +48,12 @@ TEST_CASE("a cast serves what the software has it serve, and is kept where it ke
     CAPTURE(id);
     const PrecisionRecipe engine = shipped(id);
     CHECK((engine.inputs_once && engine.weights_once && engine.stores_operands));
-    CHECK_FALSE((engine.output_layer || engine.attention || engine.stores_dispatched));
+    CHECK_FALSE((engine.output_layer || engine.attention || engine.stores_dispatched ||
+                 engine.stores_activation_inputs));
     CHECK(engine.reduces_maxima == (engine.id == "fp8-current"));
   }
-  CHECK(shipped("fp8-deepseek").stores_dispatched);
+  CHECK((shipped("fp8-deepseek").stores_dispatched &&
+         shipped("fp8-deepseek").stores_activation_inputs));
   for (const char* id : {"fp8-tensorwise", "fp8-rowwise"}) {
     CAPTURE(id);
     const PrecisionRecipe torch = shipped(id);

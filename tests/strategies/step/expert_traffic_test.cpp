@@ -19,6 +19,7 @@ ModelConfig model() {
   shape.heads = 4;
   shape.sequence = 64;
   shape.vocabulary = 128;
+  shape.bias = false;
   shape.experts =
       ExpertsConfig{.experts = 16, .top_k = 4, .ffn = 64, .groups = 4, .group_top_k = 2};
   return transformer(shape);
@@ -64,8 +65,8 @@ TEST_CASE("deepep, pairs and counts are the same with ranks folded") {
         ParallelConfig parallel = layout(pp);
         parallel.dispatcher = dispatcher;
         parallel.overlap = pairs ? std::set{Overlap::ep_pairs, Overlap::pp} : std::set<Overlap>{};
-        parallel.token_counts = {Collective::all_gather, true,
-                                 dispatcher == Dispatcher::all_to_all};
+        parallel.token_counts = {Collective::all_gather, true};
+        parallel.form.router_weights = RouterWeights::activation;
         const FoldOutcome outcome = hold_against_unfolded(on_dgx(parallel, deep_model()));
         CHECK(outcome.difference == "");
         CHECK(outcome.classes < outcome.ranks);
@@ -77,15 +78,20 @@ TEST_CASE("deepep, pairs and counts are the same with ranks folded") {
 TEST_CASE("all all-to-alls of tokens are deepep's, with both levels, and no others") {
   ParallelConfig parallel = layout();
   parallel.dispatcher = Dispatcher::deepep;
+  parallel.form.router_weights = RouterWeights::activation;
   const TrainingStepUnderTest step{model(), parallel};
   int there = 0;
   int back = 0;
+  int rides = 0;
   for (const Message& message : step.messages()) {
-    const bool tokens = message.group() == "ep" && message.collective() == Collective::all_to_all;
+    const bool slots = message.group() == "ep" && message.collective() == Collective::all_to_all;
     const auto& copies = message.operation->communication->copies;
-    CHECK(copies.has_value() == tokens);
+    CHECK((copies.has_value() || message.operation->communication->rides) == slots);
     if (copies) ++(copies->returns ? back : there);
+    if (message.operation->communication->rides) ++rides;
   }
+  // Weights and their gradients travel with the tokens: without messages, and in no time.
+  CHECK(rides == 8 * 2 * 2);
   // 8 microbatches of 2 layers, forward and backward.
   CHECK(there == 8 * 2 * 2);
   CHECK(back == there);
@@ -133,7 +139,8 @@ TEST_CASE("counts and weights of tokens are messages of their own") {
   CHECK(without.traffic("ep", Collective::all_gather).count == 0);
   // To experts and back, forward and backward; 8 microbatches of 2 layers.
   CHECK(tokens.count == 4 * 8 * 2);
-  parallel.token_counts = {Collective::all_gather, true, true};
+  parallel.token_counts = {Collective::all_gather, true};
+  parallel.form.router_weights = RouterWeights::activation;
   const TrainingStepUnderTest with{model(), parallel};
   // 16 counts of 8 bytes from each of 16 ranks, before each dispatch.
   CHECK(with.traffic("ep", Collective::all_gather) == Traffic{8 * 2, 8 * 2 * 16 * 16 * 8});
@@ -142,7 +149,8 @@ TEST_CASE("counts and weights of tokens are messages of their own") {
   CHECK(both.count == tokens.count + 2 * 8 * 2);
   CHECK(both.bytes == tokens.bytes + 2 * 8 * 2 * 64 * 4 * 4);
   // Each rank's 16 counts of 8 bytes, each to where its expert is.
-  parallel.token_counts = {Collective::all_to_all, true, false};
+  parallel.token_counts = {Collective::all_to_all, true};
+  parallel.form.router_weights = RouterWeights::results;
   const TrainingStepUnderTest exchanged{model(), parallel};
   CHECK(exchanged.traffic("ep", Collective::all_to_all) ==
         Traffic{tokens.count + 8 * 2, tokens.bytes + 8 * 2 * 16 * 8});

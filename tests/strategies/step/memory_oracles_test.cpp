@@ -289,16 +289,26 @@ TEST_CASE("activations of a layer of experts: a copy of each token per visit") {
   moe.experts->experts = 4;
   moe.experts->top_k = 2;
   moe.experts->ffn = 96;
-  const TrainingStepUnderTest step{transformer(moe), layout()};
-  LiveQuery query;
-  query.forward = {step.routine("expert_layer.forward")};
-  query.backward = {step.routine("expert_layer.backward")};
-  query.position = 1;
+  const auto kept_with = [&](const ParallelConfig& with) {
+    const TrainingStepUnderTest step{transformer(moe), with};
+    LiveQuery query;
+    query.forward = {step.routine("expert_layer.forward")};
+    query.backward = {step.routine("expert_layer.backward")};
+    query.position = 1;
+    return total_bytes(live_between(step.role(), query)).count();
+  };
   const std::int64_t tokens = kS * kB;
   const std::int64_t others = (2 + 2 + 6 + 2 + 2 + 2) * kSbh + 4 * kA * kS * kB + kStatistics;
   const std::int64_t of_experts = 2 * tokens * (2 * kH + 2 * 2 * 96 + 2 * kH);
   const std::int64_t of_router = tokens * (4 * 4 + 2 * 4 + 2 * 4);
-  CHECK(total_bytes(live_between(step.role(), query)).count() == others + of_experts + of_router);
+  CHECK(kept_with(layout()) == others + of_experts + of_router);
+  // Multiplied into the activation (Megatron-Core core/fusions/fused_bias_swiglu.py,
+  // WeightedSwiGLUFunction keeps its input and the weights): no results, but a weight of 4 bytes
+  // per visit beside the token's 4k.
+  moe.bias = false;
+  ParallelConfig early = layout();
+  early.form.router_weights = RouterWeights::activation;
+  CHECK(kept_with(early) == others + of_experts + of_router - 2 * tokens * 2 * kH + 4 * tokens * 2);
 }
 
 }  // namespace lockstep::test

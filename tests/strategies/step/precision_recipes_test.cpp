@@ -76,6 +76,17 @@ TEST_CASE("inputs of linear layers are kept in 8 bits: 7 sbh less of 34") {
   }
 }
 
+// DeepSeek-AI 2024 (arXiv 2412.19437), section 3.3.3: GELU's input, 8 sbh in 16 bits, loses half.
+TEST_CASE("inputs of activation functions are kept in 8 bits where the recipe says so") {
+  for (const int t : {1, 2}) {
+    CAPTURE(t);
+    ParallelConfig with = layout(t, false, Dtype::fp8);
+    const std::int64_t wide = kept({transformer(gpt()), with});
+    with.recipe.stores_activation_inputs = true;
+    CHECK(wide - kept({transformer(gpt()), with}) == 4 * kSbh / t);
+  }
+}
+
 TEST_CASE("scales of blocks are kept along") {
   const auto of = [&](Dtype precision) {
     return kept({transformer(gpt()), layout(1, false, precision)});

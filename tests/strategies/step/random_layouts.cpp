@@ -188,6 +188,7 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
   Draw gathering{seed + 3'000'000};
   Draw narrowing{seed + 4'000'000};
   Draw repeating{seed + 5'000'000};
+  Draw keeping{seed + 6'000'000};
   std::vector<RandomLayout> out;
   while (out.size() < static_cast<std::size_t>(count)) {
     TransformerConfig model = shape(draw);
@@ -202,6 +203,8 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
     if (with.pp > 1 && gathering.one_in(3)) draw_v(with, gathering);
     if (narrowing.one_in(4)) draw_recipe(with, narrowing);
     if (repeating.one_in(3)) draw_modules(with, model, repeating);
+    if (model.experts && keeping.one_in(2)) with.form.router_weights = RouterWeights::activation;
+    with.recipe.stores_activation_inputs = with.recipe.stores_operands && keeping.one_in(2);
     RandomLayout layout{transformer(model), with};
     if (layout.parallel.ranks() > 32) continue;
     if (!layout_problems(layout.model, layout.parallel, layout.parallel.ranks(), 8).empty())
@@ -259,19 +262,20 @@ std::string to_string(const RandomLayout& layout) {
       "zero {} (scatter {}, reduce {}) update {} shards {} reshard {} recompute {} ({}, early {}) "
       "offload {} "
       "batch {}/{} bucket {} "
-      "overlap{} precision {} stored {} {} maxima {} wide {} {}; "
+      "overlap{} precision {} stored {} {} {} maxima {} wide {} {}; "
       "kv {} gated {} bias {} norm {} positions {} attention {} dropout {} tied {} experts {} "
-      "latent {}",
+      "(weights {}) latent {}",
       p.tp, p.cp, static_cast<int>(p.cp_kind), p.zigzag, p.pp, p.vpp, static_cast<int>(p.schedule),
       p.dp, p.ep, p.etp, p.order.front(), p.sequence_parallel, p.zero, p.scatter_gradients,
       static_cast<int>(p.reduce_gradients), static_cast<int>(p.update), p.shard_ranks,
       p.reshard_after_forward, static_cast<int>(p.recompute), modules_text(p.recompute_modules),
       p.form.stops_early, p.state.offload, p.micro_batch, p.global_batch, p.bucket.count(), overlap,
       to_string(p.precision), p.recipe.stores_operands, p.recipe.stores_dispatched,
-      p.recipe.reduces_maxima, p.recipe.first_layers, p.recipe.last_layers, m.kv_heads, m.gated,
-      m.bias, static_cast<int>(m.norm), static_cast<int>(m.positions),
-      static_cast<int>(m.attention), m.dropout, m.tied_embeddings,
-      m.experts ? m.experts->experts : 0, m.latent.has_value());
+      p.recipe.stores_activation_inputs, p.recipe.reduces_maxima, p.recipe.first_layers,
+      p.recipe.last_layers, m.kv_heads, m.gated, m.bias, static_cast<int>(m.norm),
+      static_cast<int>(m.positions), static_cast<int>(m.attention), m.dropout, m.tied_embeddings,
+      m.experts ? m.experts->experts : 0, static_cast<int>(p.form.router_weights),
+      m.latent.has_value());
 }
 
 }  // namespace lockstep::test

@@ -162,8 +162,8 @@ TEST_CASE("whatever carries tokens, and beside whatever, one device computes the
           parallel.schedule = PipelineOrder::dualpipe_v;
         }
         if (pairs) parallel.overlap = {Overlap::ep_pairs};
-        parallel.token_counts = {Collective::all_to_all, true,
-                                 dispatcher == Dispatcher::all_to_all};
+        parallel.token_counts = {Collective::all_to_all, true};
+        parallel.form.router_weights = RouterWeights::activation;
         TransformerConfig shape = experts();
         shape.layers = 4;
         const VerificationReport report =
@@ -180,7 +180,7 @@ TEST_CASE("whatever carries tokens, and beside whatever, one device computes the
   parallel.schedule = PipelineOrder::interleaved;
   parallel.global_batch = 2 * 4;
   parallel.overlap = {Overlap::ep_pairs, Overlap::pp};
-  parallel.token_counts = {Collective::all_gather, true, true};
+  parallel.token_counts = {Collective::all_gather, true};
   TransformerConfig shape = experts();
   shape.layers = 4;
   CHECK(verify_strategy(test::transformer(shape), parallel, 8, two_steps()).problem() == "");
@@ -204,6 +204,11 @@ TEST_CASE("experts with a capacity drop tokens as the reference does") {
   parallel.micro_batch = 2;
   const VerificationReport cut = verify_strategy(model, parallel, 8, two_steps());
   CHECK(cut.problem() == "");
+  // Weights of dropped visits go nowhere, wherever they are multiplied.
+  parallel.form.router_weights = RouterWeights::activation;
+  const VerificationReport early = verify_strategy(model, parallel, 8, two_steps());
+  CHECK(early.problem() == "");
+  CHECK(early.steps[0].loss == doctest::Approx(cut.steps[0].loss).epsilon(1e-9));
 }
 
 // By hand: 4 ranks of one sequence of 16 tokens, 2 experts each, so 32 visits to 4 experts; at a

@@ -124,6 +124,53 @@ void activation_backward(KernelCall<Real>& call) {
   }
 }
 
+namespace {
+
+/// Of x, a weight per row and perhaps a gate.
+template <class Real>
+[[nodiscard]] Activated<Real> activated_row(const KernelCall<Real>& call, std::size_t i) {
+  const Real x = call.read(0).data()[i];
+  if (!is_gated(call.operation->function)) return activated(call.operation->function, x);
+  const auto function = call.operation->function == ActivationFunction::swiglu
+                            ? ActivationFunction::silu
+                            : ActivationFunction::gelu;
+  const Activated<Real> gate = activated(function, call.read(2).data()[i]);
+  return {x * gate.value, gate.value};
+}
+
+template <class Real>
+[[nodiscard]] std::size_t row_of_weights(const KernelCall<Real>& call, std::size_t i) {
+  return i / static_cast<std::size_t>(call.read(0).layout->axes.back().length());
+}
+
+}  // namespace
+
+template <class Real>
+void weighted_activation(KernelCall<Real>& call) {
+  for (std::size_t i = 0; i < call.read(0).size(); ++i)
+    call.write(0).values[i] =
+        call.read(1).data()[row_of_weights(call, i)] * activated_row(call, i).value;
+}
+
+template <class Real>
+void weighted_activation_backward(KernelCall<Real>& call) {
+  const KernelOperand<Real>& g = call.reads.back();
+  const bool gated = is_gated(call.operation->function);
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    const std::size_t row = row_of_weights(call, i);
+    const Activated<Real> own = activated_row(call, i);
+    const Real weighted = g.data()[i] * call.read(1).data()[row];
+    call.write(0).values[i] = weighted * own.slope;
+    call.write(1).values[row] += g.data()[i] * own.value;
+    if (!gated) continue;
+    const auto function = call.operation->function == ActivationFunction::swiglu
+                              ? ActivationFunction::silu
+                              : ActivationFunction::gelu;
+    call.write(2).values[i] =
+        weighted * call.read(0).data()[i] * activated(function, call.read(2).data()[i]).slope;
+  }
+}
+
 template <class Real>
 void rotary(KernelCall<Real>& call) {
   const KernelOperand<Real>& x = call.read(0);
@@ -222,6 +269,10 @@ template void activation(KernelCall<float>&);
 template void activation(KernelCall<double>&);
 template void activation_backward(KernelCall<float>&);
 template void activation_backward(KernelCall<double>&);
+template void weighted_activation(KernelCall<float>&);
+template void weighted_activation(KernelCall<double>&);
+template void weighted_activation_backward(KernelCall<float>&);
+template void weighted_activation_backward(KernelCall<double>&);
 template void rotary(KernelCall<float>&);
 template void rotary(KernelCall<double>&);
 template void rotary_backward(KernelCall<float>&);

@@ -183,6 +183,46 @@ void combine_backward(KernelCall<Real>& call) {
                  });
 }
 
+template <class Real>
+void dispatch_weights(KernelCall<Real>& call) {
+  KernelResult<Real>& slots = call.write(0);
+  for_each_visit(call, *slots.tensor, call.read(1), *slots.layout,
+                 [&](std::size_t, std::size_t visit, std::size_t slot) {
+                   slots.values[slot] = call.read(0).data()[visit];
+                 });
+}
+
+template <class Real>
+void dispatch_weights_backward(KernelCall<Real>& call) {
+  const KernelOperand<Real>& g = call.read(0);
+  for_each_visit(call, *g.tensor, call.read(1), *g.layout,
+                 [&](std::size_t, std::size_t visit, std::size_t slot) {
+                   call.write(0).values[visit] = g.data()[slot];
+                 });
+}
+
+template <class Real>
+void unpermute(KernelCall<Real>& call) {
+  const KernelOperand<Real>& slots = call.read(0);
+  const std::size_t n = width_of(*slots.layout);
+  for_each_visit(call, *slots.tensor, call.read(1), *slots.layout,
+                 [&](std::size_t token, std::size_t, std::size_t slot) {
+                   add_row(Real{1}, slots.data() + slot * n,
+                           call.write(0).values.data() + token * n, n);
+                 });
+}
+
+template <class Real>
+void unpermute_backward(KernelCall<Real>& call) {
+  KernelResult<Real>& slots = call.write(0);
+  const std::size_t n = width_of(*slots.layout);
+  for_each_visit(call, *slots.tensor, call.read(0), *slots.layout,
+                 [&](std::size_t token, std::size_t, std::size_t slot) {
+                   add_row(Real{1}, call.read(1).data() + token * n, slots.values.data() + slot * n,
+                           n);
+                 });
+}
+
 template void router(KernelCall<float>&);
 template void router(KernelCall<double>&);
 template void router_backward(KernelCall<float>&);
@@ -195,5 +235,13 @@ template void combine(KernelCall<float>&);
 template void combine(KernelCall<double>&);
 template void combine_backward(KernelCall<float>&);
 template void combine_backward(KernelCall<double>&);
+template void dispatch_weights(KernelCall<float>&);
+template void dispatch_weights(KernelCall<double>&);
+template void dispatch_weights_backward(KernelCall<float>&);
+template void dispatch_weights_backward(KernelCall<double>&);
+template void unpermute(KernelCall<float>&);
+template void unpermute(KernelCall<double>&);
+template void unpermute_backward(KernelCall<float>&);
+template void unpermute_backward(KernelCall<double>&);
 
 }  // namespace lockstep::kernels

@@ -48,6 +48,10 @@ void activation(KernelCall<Real>& call);
 template <class Real>
 void activation_backward(KernelCall<Real>& call);
 template <class Real>
+void weighted_activation(KernelCall<Real>& call);
+template <class Real>
+void weighted_activation_backward(KernelCall<Real>& call);
+template <class Real>
 void rotary(KernelCall<Real>& call);
 template <class Real>
 void rotary_backward(KernelCall<Real>& call);
@@ -89,6 +93,14 @@ template <class Real>
 void combine(KernelCall<Real>& call);
 template <class Real>
 void combine_backward(KernelCall<Real>& call);
+template <class Real>
+void dispatch_weights(KernelCall<Real>& call);
+template <class Real>
+void dispatch_weights_backward(KernelCall<Real>& call);
+template <class Real>
+void unpermute(KernelCall<Real>& call);
+template <class Real>
+void unpermute_backward(KernelCall<Real>& call);
 
 // image.cpp
 template <class Real>

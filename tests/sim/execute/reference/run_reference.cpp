@@ -45,6 +45,10 @@ template <class Real>
       return kernels::rotary<Real>;
     case Kind::rotary_backward:
       return kernels::rotary_backward<Real>;
+    case Kind::weighted_activation:
+      return kernels::weighted_activation<Real>;
+    case Kind::weighted_activation_backward:
+      return kernels::weighted_activation_backward<Real>;
     case Kind::dropout:
       return kernels::dropout<Real>;
     case Kind::dropout_backward:
@@ -75,6 +79,14 @@ template <class Real>
       return kernels::combine<Real>;
     case Kind::combine_backward:
       return kernels::combine_backward<Real>;
+    case Kind::dispatch_weights:
+      return kernels::dispatch_weights<Real>;
+    case Kind::dispatch_weights_backward:
+      return kernels::dispatch_weights_backward<Real>;
+    case Kind::unpermute:
+      return kernels::unpermute<Real>;
+    case Kind::unpermute_backward:
+      return kernels::unpermute_backward<Real>;
     case Kind::convolution:
       return kernels::convolution<Real>;
     case Kind::convolution_input_grad:

@@ -47,10 +47,36 @@ TEST_CASE("with operands kept as cast, steps compute what one device does") {
 TEST_CASE("so do experts whose tokens are cast before they travel, or behind") {
   for (const bool dispatched : {false, true}) {
     CAPTURE(dispatched);
+    for (const RouterWeights at : {RouterWeights::results, RouterWeights::activation}) {
+      CAPTURE(static_cast<int>(at));
+      for (ParallelConfig parallel : layouts()) {
+        parallel = narrow(parallel);
+        parallel.ep = 2;
+        parallel.recipe.stores_dispatched = dispatched;
+        parallel.recipe.stores_activation_inputs = dispatched;
+        parallel.form.router_weights = at;
+        check(model_of(experts(llama())), parallel);
+      }
+    }
+  }
+}
+
+TEST_CASE("so do MLPs whose activation functions read what is kept in 8 bits") {
+  for (const TransformerConfig& shape : {gpt(), llama()}) {
     for (ParallelConfig parallel : layouts()) {
       parallel = narrow(parallel);
-      parallel.ep = 2;
-      parallel.recipe.stores_dispatched = dispatched;
+      parallel.recipe.stores_activation_inputs = true;
+      check(model_of(shape), parallel);
+    }
+  }
+}
+
+TEST_CASE("so do experts whose results or activations the router's weights multiply") {
+  for (ParallelConfig parallel : layouts()) {
+    parallel.form.router_weights = RouterWeights::activation;
+    for (const int ep : {1, 2}) {
+      CAPTURE(ep);
+      parallel.ep = ep;
       check(model_of(experts(llama())), parallel);
     }
   }

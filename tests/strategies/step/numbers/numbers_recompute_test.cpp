@@ -125,7 +125,8 @@ TEST_CASE("so they do where operands of GEMMs are kept as cast") {
     parallel.precision = Dtype::fp8;
     parallel.recipe.inputs_once = parallel.recipe.weights_once = true;
     parallel.recipe.stores_operands = parallel.recipe.reduces_maxima = true;
-    parallel.recipe.stores_dispatched = dispatched;
+    parallel.recipe.stores_dispatched = parallel.recipe.stores_activation_inputs = dispatched;
+    if (dispatched) parallel.form.router_weights = RouterWeights::activation;
     if (parallel.cp == 1) parallel.ep = 2;
     check_each(shape, parallel, lists);
   }
