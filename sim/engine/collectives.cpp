@@ -173,11 +173,15 @@ void Collectives::give_back_lanes(std::uint32_t call_id) {
   --in_flight_;
 }
 
+std::int64_t Collectives::permille_during(std::uint32_t call) const {
+  return state_->workload->permille_during(state_->workload->calls[call]);
+}
+
 void Collectives::begin_member(std::uint32_t call, std::uint32_t member) {
   CallState& state = calls_[call];
   if (state.members_left == 0) begin_again(call);
   if (const std::uint32_t stream = caller(call, member); stream != kNone)
-    streams_->communicates(stream, state_->workload->calls[call].slowed_permille, true);
+    streams_->communicates(stream, permille_during(call), true);
   if (const auto& takes = state_->workload->calls[call].takes; takes) {
     LOCKSTEP_CHECK(state.awaited > 0);
     if (--state.awaited == 0)
@@ -247,7 +251,7 @@ void Collectives::finish_member(std::uint32_t call, std::uint32_t member) {
   state_->end = state_->now();
   const std::uint32_t stream = caller(call, member);
   if (stream == kNone) return;
-  streams_->communicates(stream, state_->workload->calls[call].slowed_permille, false);
+  streams_->communicates(stream, permille_during(call), false);
   streams_->finish_operation(stream);
 }
 

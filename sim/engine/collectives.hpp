@@ -142,6 +142,8 @@ class Collectives {
   [[nodiscard]] MemberState& member_state(std::uint32_t call, std::uint32_t member) {
     return members_[calls_[call].first_party - first_party_ + member];
   }
+  /// Of a member's computation meanwhile.
+  [[nodiscard]] std::int64_t permille_during(std::uint32_t call) const;
   void add_lanes(std::uint32_t call);
   void give_back_lanes(std::uint32_t call);
   void begin_again(std::uint32_t call);

@@ -163,7 +163,7 @@ bool RecordedWork::calls(std::uint32_t stream) const {
 std::int64_t RecordedWork::permille_of_call(std::uint32_t stream) const {
   const Workload& workload = *state_->workload;
   const std::uint32_t call = workload.streams[stream].member_slot(current(stream)).call;
-  return std::max(workload.calls[call].slowed_permille, workload.slowed_permille);
+  return workload.permille_during(workload.calls[call]);
 }
 
 TimePoint RecordedWork::end_of_call(std::uint32_t stream) const {

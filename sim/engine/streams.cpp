@@ -283,13 +283,12 @@ void Streams::look_at_end(std::uint32_t stream) {
 void Streams::communicates(std::uint32_t stream, std::int64_t permille, bool begins) {
   if (slowing_.empty()) return;
   const EndpointId at = endpoint_of(stream);
-  const std::int64_t one = std::max(permille, workload_->slowed_permille);
-  if (recorded_ != nullptr) recorded_->communicates(stream, one, begins);
+  if (recorded_ != nullptr) recorded_->communicates(stream, permille, begins);
   std::vector<std::int64_t>& all = slowing_[at];
   if (begins) {
-    all.push_back(one);
+    all.push_back(permille);
   } else {
-    all.erase(std::find(all.begin(), all.end(), one));
+    all.erase(std::find(all.begin(), all.end(), permille));
   }
   changed_.push_back(at);
 }

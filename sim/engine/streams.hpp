@@ -55,7 +55,8 @@ class Streams {
   void finish_operation(std::uint32_t stream);
   /// The predicted end of the stream's run may have come.
   void end_run(std::uint32_t stream);
-  /// A call that slows computation down by `permille` begins or ends on a stream's endpoint.
+  /// A call during which computation takes `permille` of its time begins or ends on a stream's
+  /// endpoint.
   void communicates(std::uint32_t stream, std::int64_t permille, bool begins);
   /// At the end of an instant: what is left of computation in flight takes longer from the first
   /// collective on, and less long from the end of the last.

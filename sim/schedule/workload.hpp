@@ -33,6 +33,8 @@ struct CollectiveCall {
   TrafficWeight traffic_weight = 1;
   /// Time of a member's computation meanwhile, as Workload::slowed_permille; the higher one counts.
   std::int64_t slowed_permille = 1000;
+  /// Executed by the GPUs' copy engines: computation meanwhile is as fast as it is without.
+  bool on_copy_engines = false;
 };
 
 /// Identifies an operation: stream and index in it.
@@ -109,6 +111,11 @@ struct Workload {
   /// thousandths of the normal time (except on a processor); at least 1000.
   std::int64_t slowed_permille = 1000;
   bool logs_transfers = false;  // ReplayResult::log
+
+  /// Time of a member's computation during a call, in thousandths of the normal time.
+  [[nodiscard]] std::int64_t permille_during(const CollectiveCall& call) const {
+    return call.on_copy_engines ? 1000 : std::max(call.slowed_permille, slowed_permille);
+  }
 
   /// Whether some computation is not on a processor of its own.
   [[nodiscard]] bool shares_processors() const {

@@ -51,6 +51,8 @@ struct RankLayout {
   /// schedule. Empty: no such switches.
   std::vector<int> node_switches;    // NVSwitch
   std::vector<int> fabric_switches;  // of the network
+  /// NVLink alone leads from each rank to every other, past no third one.
+  bool nvlink_domain = false;
   /// Ranks per node if nodes differ in size; empty: all have per_node.
   std::vector<int> node_sizes{};
 
@@ -101,6 +103,7 @@ struct CollectiveAlgorithm {
   /// Why an input is invalid although each argument is in range; null: never invalid.
   std::optional<std::string> (*refusal)(const AlgorithmInput& complete) = nullptr;
   AuxiliaryRanks auxiliary_ranks = AuxiliaryRanks::none;
+  bool on_copy_engines = false;  // its transfers take no multiprocessors from computation
 };
 
 }  // namespace lockstep

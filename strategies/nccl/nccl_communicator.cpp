@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "strategies/collectives/registry/registry.hpp"
@@ -15,9 +16,14 @@ namespace {
 
 /// Whether switches can reduce for the communicator: NVLS is not picked where it cannot be played,
 /// say as links to a switch have failed.
-bool has_reducing_switches(const PlacedCommunicator& placed) {
-  const CollectiveAlgorithm* nvls = find_algorithm(Collective::all_reduce, "nvls");
-  return validate(*nvls, placed.input({}, 0, std::nullopt)).empty();
+bool has_reducing_switches(const PlacedCommunicator& placed,
+                           Collective collective = Collective::all_reduce) {
+  const CollectiveAlgorithm* nvls = find_algorithm(collective, "nvls");
+  return nvls != nullptr && validate(*nvls, placed.input({}, 0, std::nullopt)).empty();
+}
+
+Duration time_of(double bytes, Rate rate) {
+  return Duration::picoseconds(std::llround(bytes / rate.bytes_per_second() * 1e12));
 }
 
 NcclFacts facts_of(const NcclTuning& tuning, const Device& device,
@@ -43,7 +49,10 @@ NcclCommunicator::NcclCommunicator(const NcclTuning& tuning, NcclFilters filters
       facts_{facts_of(tuning, device, placed_)},
       node_rings_{rings_of(placed_)} {}
 
-std::optional<NcclPick> NcclCommunicator::pick(Collective collective, Bytes size) const {
+std::optional<NcclPick> NcclCommunicator::pick(Collective collective, Bytes size,
+                                               const AutomaticChoice& how) const {
+  if (how.symmetric_windows)
+    if (auto of_windows = pick_of_windows(collective, size, how.zero_ctas)) return of_windows;
   auto choice = nccl_choice(*tuning_, facts_, collective, size, filters_);
   if (!choice) return std::nullopt;
   ParsedSpecs parsed = parse_specs(choice->spec, collective);
@@ -60,6 +69,63 @@ std::optional<NcclPick> NcclCommunicator::pick(Collective collective, Bytes size
   out.launch = nccl_overhead(*tuning_, facts_, collective, size, *choice);
   out.choice = *std::move(choice);
   return out;
+}
+
+std::optional<NcclPick> NcclCommunicator::pick_of_windows(Collective collective, Bytes size,
+                                                          bool zero_ctas) const {
+  if (!placed_.layout().nvlink_domain) return std::nullopt;
+  const bool multicast = facts_.nvls.channels > 0 && has_reducing_switches(placed_, collective);
+  const NcclSymmetricCase of{facts_.architecture, facts_.ranks, collective, size, multicast};
+  if (nccl_takes_copy_engines(tuning_->windows, of, zero_ctas)) return by_copy_engines(collective);
+  const auto kernel = nccl_symmetric_pick(tuning_->windows, of);
+  if (!kernel) return std::nullopt;
+  return symmetric(*kernel, size);
+}
+
+NcclPick NcclCommunicator::by_copy_engines(Collective collective) const {
+  NcclPick out;
+  out.choice.spec = "copy_engine";
+  out.spec = {find_algorithm(collective, out.choice.spec), {}};
+  out.text = "copy_engine, 0 CTAs";
+  out.launch = copy_engine_launch();
+  out.provenance = Provenance::assumed;
+  out.windows_kernel = "copy engines";
+  return out;
+}
+
+/// Beyond the links: the kernel's base latency, the flags of LL, and with switches that add up what
+/// these cost NVLS's own kernel per byte.
+NcclPick NcclCommunicator::symmetric(const NcclSymmetricEstimate& estimate, Bytes size) const {
+  const NcclSymmetricKernel& kernel = estimate.kernel;
+  NcclPick out;
+  out.choice = {std::string{kernel.spec}, kernel.ll ? NcclProtocol::ll : NcclProtocol::simple,
+                estimate.blocks, std::nullopt};
+  out.spec = {find_algorithm(kernel.collective, kernel.spec), {}};
+  out.windows_kernel = kernel.name;
+  out.text = fmt::format("{}, {}, {} CTA{} of {}", kernel.spec, nccl_name(out.choice.protocol),
+                         estimate.blocks, estimate.blocks == 1 ? "" : "s", kernel.name);
+  out.model = estimate.time;
+  out.launch = nccl_symmetric_launch(tuning_->windows, facts_.architecture, kernel);
+  const double others = facts_.ranks - 1.0;
+  const auto message = static_cast<double>(size.count());
+  if (kernel.ll && placed_.hop()) {
+    const bool whole = kernel.collective == Collective::all_reduce;
+    out.launch += time_of(message * others / (whole ? 1 : facts_.ranks), placed_.hop()->beta);
+  }
+  if (!kernel.multicast || kernel.ll) return out;
+  const NcclCostKey key{tuning_->id,        facts_.architecture,  kernel.collective,
+                        NcclCostKind::nvls, NcclProtocol::simple, false};
+  const NcclCost* nvls = find_nccl_cost(tuning_->costs, key);
+  const bool same = nvls != nullptr && nvls->key.kind == key.kind &&
+                    nvls->key.collective == key.collective && nvls->wire;
+  if (!same) return out;
+  out.launch += time_of(nccl_cost_terms(*tuning_, facts_, key, size).wire_bytes, *nvls->wire);
+  out.provenance = Provenance::assumed;
+  return out;
+}
+
+Duration NcclCommunicator::copy_engine_launch() const {
+  return placed_.size() < 2 ? Duration{} : tuning_->windows.copy_engines.launch;
 }
 
 AlgorithmInput NcclCommunicator::input(const AlgorithmArguments& arguments, int root,

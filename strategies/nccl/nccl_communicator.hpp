@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "strategies/collectives/placement/placed_communicator.hpp"
+#include "strategies/collectives/registry/automatic_choice.hpp"
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/nccl/cost_terms.hpp"
 #include "strategies/nccl/facts.hpp"
 #include "strategies/nccl/nccl_choice.hpp"
 #include "strategies/nccl/nccl_filter.hpp"
+#include "strategies/nccl/symmetric/symmetric_kernels.hpp"
 #include "strategies/nccl/tuning_data.hpp"
 #include "topologies/devices/device.hpp"
 
@@ -27,6 +29,9 @@ struct NcclPick {
   /// algorithm; none: NCCL's own constants.
   std::optional<Provenance> provenance{};
   NcclCostTerms terms{};
+  /// For buffers in symmetric windows: NCCL's name of the kernel, or "copy engines"; empty: none of
+  /// these, and only then `cost` and `terms` are set.
+  std::string windows_kernel{};
 };
 
 /// A communicator as NCCL sees it: the choices of its tuning model and their costs, used by all
@@ -39,15 +44,25 @@ class NcclCommunicator {
 
   [[nodiscard]] const PlacedCommunicator& placed() const { return placed_; }
   [[nodiscard]] const NcclFacts& facts() const { return facts_; }
-  /// Empty if NCCL cannot execute it, or if filters exclude every choice.
-  [[nodiscard]] std::optional<NcclPick> pick(Collective collective, Bytes size) const;
+  /// Empty if NCCL cannot execute it, or if filters exclude every choice. `how`: with symmetric
+  /// windows in one NVLink domain the choice is among symmetric kernels and copy engines; filters
+  /// do not count for these.
+  [[nodiscard]] std::optional<NcclPick> pick(Collective collective, Bytes size,
+                                             const AutomaticChoice& how = {}) const;
   /// Input for a chosen algorithm: its rings follow NVLinks inside a node.
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,
                                      std::optional<Bytes> size) const;
   /// The overhead of an algorithm selected by the user: that of NCCL's choice.
   [[nodiscard]] Duration base_latency(const NcclChoice& choice) const;
+  /// That of an algorithm of copy engines.
+  [[nodiscard]] Duration copy_engine_launch() const;
 
  private:
+  [[nodiscard]] std::optional<NcclPick> pick_of_windows(Collective collective, Bytes size,
+                                                        bool zero_ctas) const;
+  [[nodiscard]] NcclPick symmetric(const NcclSymmetricEstimate& kernel, Bytes size) const;
+  [[nodiscard]] NcclPick by_copy_engines(Collective collective) const;
+
   const NcclTuning* tuning_;
   NcclFilters filters_;
   PlacedCommunicator placed_;

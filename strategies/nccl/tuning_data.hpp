@@ -8,6 +8,7 @@
 #include "sim/base/units.hpp"
 #include "strategies/calibration/cost_data.hpp"
 #include "strategies/calibration/nccl_names.hpp"
+#include "strategies/nccl/symmetric/windows_data.hpp"
 
 /// Parameters of one version of NCCL's tuning model, from configs/nccl/*.json with their sources.
 /// Formulas are in tuning.cpp, search.cpp and nccl_choice.cpp.
@@ -162,6 +163,7 @@ struct NcclTuning {
   NcclChannelCounts channels;
   NcclRules rules;
   NcclChunks chunks;
+  NcclWindows windows;
   NcclRecognition recognition;
   /// Costs of collectives beyond their links; not part of the file (tuning_file.hpp).
   std::vector<NcclCost> costs{};

@@ -132,6 +132,14 @@ class TuningReader {
            "How devices (prefixes of their ids) and CPUs (usable bandwidth between sockets) are "
            "recognized"},
           [this](auto& b) { recognition(b); });
+    block(in,
+          {"symmetric_kernels",
+           "Kernels for buffers in symmetric windows: latency, and rates of a CTA and of a GPU"},
+          [this](auto& b) { symmetric_kernels(b); });
+    block(in, {"symmetric_choice", "How the time of a symmetric kernel is estimated and compared"},
+          [this](auto& b) { symmetric_choice(b); });
+    block(in, {"copy_engines", "Collectives by copy engines, of symmetric windows"},
+          [this](auto& b) { copy_engines(b); });
   }
 
   /// A block with its source. Required, unless another file has it.
@@ -159,6 +167,53 @@ class TuningReader {
           if (name) tuning_.has[*parse_nccl_name<NcclAlgorithm>(*name)] = true;
         },
         1, kNcclCount<NcclAlgorithm>);
+    tuning_.windows.has_kernels = in.boolean("symmetric_kernels", false);
+    tuning_.windows.has_copy_engines = in.boolean("copy_engines", false);
+  }
+
+  void symmetric_kernels(ObjectReader& in) {
+    in.object({"up_to_hopper", "Compute capability below 10.0"},
+              [this](ObjectReader& one) { tuning_.windows.up_to_hopper = symmetric_costs(one); });
+    in.object({"blackwell", "Compute capability 10.0 and later"},
+              [this](ObjectReader& one) { tuning_.windows.blackwell = symmetric_costs(one); });
+  }
+
+  static NcclSymmetricCosts symmetric_costs(ObjectReader& in) {
+    NcclSymmetricCosts out;
+    out.ll_all_gather = in.duration("ll_all_gather");
+    out.ll = in.duration({"ll", "Kernels with a flag in every word"});
+    out.all_reduce = in.duration({"all_reduce", "With loads and stores"});
+    out.other = in.duration({"other", "All-gather and reduce-scatter with loads and stores"});
+    out.block_all_reduce = in.rate({"block_all_reduce", "Of a CTA"});
+    out.block = in.rate({"block", "Of a CTA, all-gather and reduce-scatter"});
+    out.peak_multicast_all_reduce = in.rate({"peak_multicast_all_reduce", "Of a GPU"});
+    out.peak = in.rate({"peak", "Of a GPU, all other kernels"});
+    out.multicast_blocks =
+        in.integer({"multicast_blocks", "CTAs of all ranks that multicast"}, 1, kMostCount);
+    return out;
+  }
+
+  void symmetric_choice(ObjectReader& in) {
+    NcclSymmetricFactors& factors = tuning_.windows.factors;
+    factors.ll_bytes = read_factor(in, {"ll_bytes", "Bytes of a kernel with flags per byte"});
+    factors.ll_multicast = read_factor(in, "ll_multicast");
+    factors.multicast_per_rank = read_factor(in, "multicast_per_rank");
+    factors.most_blocks = in.integer({"most_blocks", "CTAs of a kernel"}, 1, kMostCount);
+    factors.time_for_fewer = read_factor(in, "time_for_fewer");
+    factors.cost_of_block = in.number({"cost_of_block", "Share of the time that a CTA adds"}, 0, 1);
+  }
+
+  void copy_engines(ObjectReader& in) {
+    NcclCopyEngines& out = tuning_.windows.copy_engines;
+    out.launch = in.duration({"launch", "Before the first byte"});
+    in.object({"all_gather_above", "Part of a rank above which an all-gather goes there"},
+              [&out](ObjectReader& above) {
+                for (const NcclArchitecture of : nccl_values<NcclArchitecture>()) {
+                  const auto given = above.optional(nccl_name(of));
+                  out.all_gather_above[of] =
+                      given ? std::optional{given->positive_bytes()} : std::nullopt;
+                }
+              });
   }
 
   void rows(ObjectReader& in, NcclTable<NcclAlgorithm, NcclLatencyRow>& table) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "strategies/collectives/registry/automatic_choice.hpp"
 #include "strategies/collectives/registry/registry.hpp"
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/scenario/without_effect.hpp"
@@ -33,7 +34,7 @@ struct GroupUse {
 }
 
 [[nodiscard]] bool has(Collective collective, const std::string& spec) {
-  if (spec == kByNccl || spec == kByReplay) return true;
+  if (is_automatic(spec)) return true;
   const ParsedSpecs parsed = parse_specs(spec, collective);
   return parsed.errors.empty() && parsed.specs.size() == 1;
 }

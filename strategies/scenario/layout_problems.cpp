@@ -26,10 +26,10 @@ namespace {
   return out;
 }
 
-class LayoutCheck {
+class LayoutProblemCheck {
  public:
-  LayoutCheck(const ModelConfig& model, const ParallelConfig& parallel, int cluster_ranks,
-              int gpus_per_node)
+  LayoutProblemCheck(const ModelConfig& model, const ParallelConfig& parallel, int cluster_ranks,
+                     int gpus_per_node)
       : model_{model}, parallel_{parallel}, ranks_{cluster_ranks}, gpus_per_node_{gpus_per_node} {}
 
   [[nodiscard]] std::vector<LayoutProblem> problems() {
@@ -432,7 +432,7 @@ std::string admissible_degrees(const ParallelConfig& parallel, int ranks) {
 
 std::vector<LayoutProblem> layout_problems(const ModelConfig& model, const ParallelConfig& parallel,
                                            int cluster_ranks, int gpus_per_node) {
-  return LayoutCheck{model, parallel, cluster_ranks, gpus_per_node}.problems();
+  return LayoutProblemCheck{model, parallel, cluster_ranks, gpus_per_node}.problems();
 }
 
 }  // namespace lockstep

@@ -8,6 +8,7 @@
 
 #include "sim/config/complaint.hpp"
 #include "sim/config/json_values.hpp"
+#include "strategies/collectives/registry/automatic_choice.hpp"
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/layout/expert_problems.hpp"
 #include "strategies/layout/scenario_names.hpp"
@@ -227,9 +228,8 @@ ParallelField precision_field() {
 
 /// Why this is no algorithm of any collective, nor a choice; empty where it is one.
 std::string complain_of_algorithm(const std::string& spec) {
-  if (spec == kByNccl || spec == kByReplay) return {};
-  if (spec == "auto" || spec.starts_with("auto:"))
-    return fmt::format("a group takes one choice, {} or {}; got {}", kByNccl, kByReplay, spec);
+  if (spec == "auto") return "a group takes one choice, auto:by=nccl or auto:by=replay; got auto";
+  if (is_automatic(spec)) return parse_automatic_choice(spec).problem;
   const std::string name = spec.substr(0, spec.find(':'));
   std::vector<std::string_view> names;
   std::string mistake;
@@ -247,26 +247,28 @@ constexpr std::array<std::string_view, 7> kGroups{"tp",   "cp",    "ep",       "
                                                   "hsdp", "outer", "embedding"};
 
 ParallelField algorithms_field() {
-  return {"algorithms",
-          "Collective algorithm by group, as for `collective --algorithm`; auto:by=replay: the "
-          "fastest in a replay of the collective alone (default: auto:by=nccl, NCCL's choice)",
-          [](const ValueReader& given, Config& out) {
-            given.object([&out](ObjectReader& in) {
-              for (const std::string_view group : kGroups) {
-                const auto spec = in.optional_string(group);
-                if (!spec) continue;
-                out.algorithms[std::string{group}] = *spec;
-                const std::string mistake = spec->empty() ? "" : complain_of_algorithm(*spec);
-                if (!mistake.empty()) in.note(group, mistake);
-              }
-            });
-          },
-          [](const Config& of) {
-            JsonObject object;
-            for (const auto& [key, text] : of.algorithms)
-              object.push_back({key, {}, json_of(text)});
-            return JsonValue{{}, std::move(object)};
-          }};
+  return {
+      "algorithms",
+      "Collective algorithm by group, as for `collective --algorithm`; auto:by=replay: the "
+      "fastest in a replay of the collective alone; auto:by=nccl,windows=symmetric: NCCL's choice "
+      "with buffers in symmetric windows, with cta_policy=zero by copy engines where it can "
+      "(default: auto:by=nccl, NCCL's choice)",
+      [](const ValueReader& given, Config& out) {
+        given.object([&out](ObjectReader& in) {
+          for (const std::string_view group : kGroups) {
+            const auto spec = in.optional_string(group);
+            if (!spec) continue;
+            out.algorithms[std::string{group}] = *spec;
+            const std::string mistake = spec->empty() ? "" : complain_of_algorithm(*spec);
+            if (!mistake.empty()) in.note(group, mistake);
+          }
+        });
+      },
+      [](const Config& of) {
+        JsonObject object;
+        for (const auto& [key, text] : of.algorithms) object.push_back({key, {}, json_of(text)});
+        return JsonValue{{}, std::move(object)};
+      }};
 }
 
 constexpr std::array<std::string_view, 8> kWeightedGroups{"tp", "cp",   "ep",    "dp",

@@ -123,6 +123,7 @@ ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Communicatio
                                                     Bytes message) {
   Workload workload;
   Duration launch;
+  bool on_copy_engines = false;
   for (const std::vector<int>& group : sister_groups(rank, how)) {
     CollectiveCall call;
     for (const int member : group) call.members.push_back(endpoint_(member));
@@ -134,9 +135,12 @@ ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Communicatio
     call.schedule = chosen.schedule;
     call.block = chosen.block;
     launch = std::max(launch, chosen.launch);
+    on_copy_engines = chosen.on_copy_engines;
     workload.calls.push_back(std::move(call));
   }
-  return replayed(workload, launch);
+  Outcome out = replayed(workload, launch);
+  out.on_copy_engines = on_copy_engines;
+  return out;
 }
 
 std::string ReplayedTimes::collective_key(int rank, const RoleProgram& role,
@@ -148,8 +152,8 @@ std::string ReplayedTimes::collective_key(int rank, const RoleProgram& role,
                      place_key(communicator_of(program_, rank, how).members), copies);
 }
 
-Duration ReplayedTimes::collective(int rank, const RoleProgram& role,
-                                   const RoleOperation& operation) {
+TimedCollective ReplayedTimes::collective(int rank, const RoleProgram& role,
+                                          const RoleOperation& operation) {
   const Bytes message = bytes_of(role, operation);
   Outcome*& known = asked_[{rank, operation.operation, message.count()}];
   if (known == nullptr) {
@@ -160,7 +164,7 @@ Duration ReplayedTimes::collective(int rank, const RoleProgram& role,
     if (is_new) add_sisters(rank, role, operation);
   }
   count_use(*known, rank, role.role);
-  return known->time;
+  return {known->time, known->on_copy_engines};
 }
 
 /// What was replayed together took equally long.

@@ -26,8 +26,8 @@ class ReplayedTimes final : public CommunicationTimes {
   ReplayedTimes& operator=(const ReplayedTimes&) = delete;
   ~ReplayedTimes() override = default;
 
-  [[nodiscard]] Duration collective(int rank, const RoleProgram& role,
-                                    const RoleOperation& operation) override;
+  [[nodiscard]] TimedCollective collective(int rank, const RoleProgram& role,
+                                           const RoleOperation& operation) override;
   [[nodiscard]] MessageTime message(int rank, const RoleProgram& role,
                                     const RoleOperation& operation) override;
 
@@ -43,6 +43,7 @@ class ReplayedTimes final : public CommunicationTimes {
  private:
   struct Outcome {
     Duration time;
+    bool on_copy_engines = false;                        // collectives
     Duration sending{};                                  // of messages: until the sender is free
     std::vector<std::pair<LinkId, Bytes>> link_bytes{};  // links with traffic
     std::vector<std::int64_t> uses{};                    // per role

@@ -43,6 +43,7 @@ void add_switches(int members, RankLayout& layout) {
   }
   RankLayout& node = out.emplace_back();
   node.per_node = std::max(1, members);
+  node.nvlink_domain = true;
   add_switches(members, node);
   out.emplace_back();
   return out;

@@ -152,7 +152,7 @@ class RecordedWork::Finder {
         cell.streams.push_back(s);
         for (const CallMemberSlot& slot : of.calls) {
           const CollectiveCall& call = workload_.calls[slot.call];
-          key.add(*shapes_[slot.call]).add(call.slowed_permille);
+          key.add(*shapes_[slot.call]).add(workload_.permille_during(call));
           if (call.members.size() == 1) continue;
           std::uint32_t& number = number_[slot.call];
           if (number == kNone) number = numbers++;

@@ -8,6 +8,9 @@ namespace lockstep::all_gather {
 
 [[nodiscard]] CollectiveCost recursive_doubling_cost(int n);
 
+[[nodiscard]] SchedulePtr make_direct(int n);
+[[nodiscard]] CollectiveCost direct_cost(int n);
+
 [[nodiscard]] SchedulePtr make_bruck(int n);
 
 /// Requires n to be 1 or even.

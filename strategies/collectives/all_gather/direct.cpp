@@ -1,3 +1,4 @@
+#include "strategies/collectives/all_gather/algorithms.hpp"
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/rotating_schedule.hpp"
 
@@ -22,6 +23,8 @@ class Direct final : public RotatingSchedule {
   }
 };
 
+}  // namespace
+
 SchedulePtr make_direct(int n) {
   return std::make_shared<Direct>(n);
 }
@@ -31,8 +34,6 @@ CollectiveCost direct_cost(int n) {
   return {
       .rounds = n > 1 ? 1 : 0, .path_blocks = others, .reduced_blocks = 0, .sent_blocks = others};
 }
-
-}  // namespace
 
 }  // namespace lockstep::all_gather
 

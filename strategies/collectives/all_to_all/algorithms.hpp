@@ -10,6 +10,7 @@ namespace lockstep::all_to_all {
 [[nodiscard]] SchedulePtr make_pairwise(int n);
 [[nodiscard]] std::optional<CollectiveCost> pairwise_cost(int n);
 
+[[nodiscard]] SchedulePtr make_direct(int n);
 [[nodiscard]] std::optional<CollectiveCost> direct_cost(int n);
 
 [[nodiscard]] std::optional<CollectiveCost> bruck_cost(int n);

@@ -29,11 +29,11 @@ class Direct final : public RotatingSchedule {
   }
 };
 
+}  // namespace
+
 SchedulePtr make_direct(int n) {
   return std::make_shared<Direct>(n);
 }
-
-}  // namespace
 
 std::optional<CollectiveCost> direct_cost(int n) {
   if (n == 1) return std::nullopt;

@@ -8,5 +8,6 @@ namespace lockstep::gather {
 
 [[nodiscard]] SchedulePtr make_binomial(int n, int root);
 [[nodiscard]] SchedulePtr make_direct(int n, int root);
+[[nodiscard]] CollectiveCost direct_cost(int n);
 
 }  // namespace lockstep::gather

@@ -34,14 +34,10 @@ SchedulePtr make_direct(int n, int root) {
   return std::make_shared<Direct>(n, root);
 }
 
-namespace {
-
 CollectiveCost direct_cost(int n) {
   const std::int64_t any = n > 1 ? 1 : 0;
   return {.rounds = any, .path_blocks = n - 1, .reduced_blocks = 0, .sent_blocks = any};
 }
-
-}  // namespace
 
 }  // namespace lockstep::gather
 

@@ -7,12 +7,14 @@ namespace lockstep {
 CollectiveAlgorithm gather_flat_row();
 CollectiveAlgorithm gather_direct_row();
 CollectiveAlgorithm gather_binomial_row();
+CollectiveAlgorithm gather_copy_engine_row();
 
 std::vector<CollectiveAlgorithm> gather_rows() {
   return {
       gather_flat_row(),
       gather_direct_row(),
       gather_binomial_row(),
+      gather_copy_engine_row(),
   };
 }
 

@@ -5,6 +5,27 @@
 #include <utility>
 
 namespace lockstep {
+namespace {
+
+/// Between ranks of one node, from the first to each other one; nodes are alike in both directions.
+bool in_nvlink_domain(const Cluster& cluster, const Network& network,
+                      const MemberPlacement& placement) {
+  if (placement.nodes != 1) return false;
+  Route route;
+  for (const EndpointId member : placement.fullest) {
+    if (member == placement.first) continue;
+    if (!network.router->route(placement.first, member, route) || route.hops.empty()) return false;
+    const VertexId to = cluster.vertex_of(member);
+    for (const Hop& hop : route.hops) {
+      const ClusterLink link = cluster.link(hop.link);
+      const bool through_gpu = link.to != to && cluster.vertex(link.to).kind == VertexKind::gpu;
+      if (link.kind != LinkKind::nvlink || through_gpu) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
 
 PlacedCommunicator::PlacedCommunicator(const Cluster& cluster, const Network& network,
                                        const ReducingSwitches& switches,
@@ -16,6 +37,7 @@ PlacedCommunicator::PlacedCommunicator(const Cluster& cluster, const Network& ne
       placement_{placement_of(cluster, *ranks_)},
       layout_{layout_of(placement_)},
       hop_{hop_of(network, placement_)} {
+  layout_.nvlink_domain = in_nvlink_domain(cluster, network, placement_);
   switches.add_to(layout_, *ranks_);
 }
 
@@ -28,6 +50,7 @@ PlacedCommunicator::PlacedCommunicator(const Cluster& cluster, const Network& ne
       layout_{layout_of(placement_)},
       hop_{hop_of(network, placement_)} {
   layout_.dimensions = cluster.dimensions();
+  layout_.nvlink_domain = in_nvlink_domain(cluster, network, placement_);
   switches.add_to(layout_);
 }
 

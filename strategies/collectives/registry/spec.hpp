@@ -17,11 +17,6 @@ struct AlgorithmSpec {
   [[nodiscard]] std::string text() const;
 };
 
-/// Choices in place of an algorithm: NCCL's, and the one that is fastest where it is replayed
-/// alone.
-inline constexpr std::string_view kByNccl = "auto:by=nccl";
-inline constexpr std::string_view kByReplay = "auto:by=replay";
-
 struct SpecError {
   std::size_t position = 0;  // of the invalid item, in characters from 0
   std::string message;

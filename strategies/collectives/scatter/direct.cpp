@@ -1,5 +1,6 @@
 #include "strategies/collectives/gather/algorithms.hpp"
 #include "strategies/collectives/row_helpers.hpp"
+#include "strategies/collectives/scatter/algorithms.hpp"
 #include "strategies/collectives/schedules/compose.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
 
@@ -9,7 +10,6 @@
 /// Reference: NCCL, documentation of point-to-point communication (one-to-all as grouped sends and
 ///   receives).
 namespace lockstep::scatter {
-namespace {
 
 SchedulePtr make_direct(int n, int root) {
   return reversed(gather::make_direct(n, root), Combine::copy);
@@ -20,8 +20,6 @@ CollectiveCost direct_cost(int n) {
   return {
       .rounds = n > 1 ? 1 : 0, .path_blocks = leaves, .reduced_blocks = 0, .sent_blocks = leaves};
 }
-
-}  // namespace
 
 }  // namespace lockstep::scatter
 

@@ -7,12 +7,14 @@ namespace lockstep {
 CollectiveAlgorithm scatter_flat_row();
 CollectiveAlgorithm scatter_direct_row();
 CollectiveAlgorithm scatter_binomial_row();
+CollectiveAlgorithm scatter_copy_engine_row();
 
 std::vector<CollectiveAlgorithm> scatter_rows() {
   return {
       scatter_flat_row(),
       scatter_direct_row(),
       scatter_binomial_row(),
+      scatter_copy_engine_row(),
   };
 }
 

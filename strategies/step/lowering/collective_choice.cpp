@@ -139,9 +139,11 @@ AlgorithmSpec CollectiveChoice::named(Collective collective, const std::string& 
   return parsed(given->second, collective).value_or(AlgorithmSpec{});
 }
 
-bool CollectiveChoice::asks_for_fastest(const std::string& group) const {
+/// NCCL's by default.
+AutomaticChoice CollectiveChoice::automatic(const std::string& group) const {
   const auto given = algorithms_.find(group);
-  return given != algorithms_.end() && given->second == kByReplay;
+  if (given == algorithms_.end()) return {};
+  return parse_automatic_choice(given->second).choice.value_or(AutomaticChoice{});
 }
 
 /// Without the launch, which all have in common.
@@ -187,10 +189,11 @@ CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
   const std::vector<EndpointId> ranks{members.begin(), members.end() - (call.host ? 1 : 0)};
   const NcclCommunicator& communicator = this->communicator(ranks);
   AlgorithmSpec spec = named(call.collective, call.group);
-  if (!call.host && asks_for_fastest(call.group)) spec = fastest(call, communicator);
+  const AutomaticChoice automatic = this->automatic(call.group);
+  if (!call.host && automatic.by == AutomaticChoice::By::replay) spec = fastest(call, communicator);
   const bool named = spec.algorithm != nullptr;
   std::optional<NcclPick> pick;
-  if (!call.host) pick = communicator.pick(call.collective, call.message);
+  if (!call.host) pick = communicator.pick(call.collective, call.message, automatic);
   if (pick && !named) spec = pick->spec;
   // A ring that a scenario names goes by rank; NCCL's go along NVLinks.
   const auto asked_input = [&] {
@@ -215,11 +218,13 @@ CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
   LOCKSTEP_CHECK(fits());
   ChosenCollective out;
   if (pick) out.launch = named ? communicator.base_latency(pick->choice) : pick->launch;
+  out.on_copy_engines = spec.algorithm->on_copy_engines;
+  if (out.on_copy_engines) out.launch = communicator.copy_engine_launch();
   AlgorithmInput input = asked_input();
   if (!call.host)
     input = ChunkSearch{model_}.with_best_chunks(*spec.algorithm, std::move(input),
                                                  communicator.placed());
-  out.text = spec.text();
+  out.text = pick && !named && !pick->windows_kernel.empty() ? pick->text : spec.text();
   out.auxiliary_ranks = spec.algorithm->auxiliary_ranks;
   // Groups that sit alike have one schedule, so that folding can take them for one.
   const auto [found, is_new] =

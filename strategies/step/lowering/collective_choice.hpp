@@ -27,8 +27,9 @@ struct ChosenCollective {
   SchedulePtr schedule;
   AuxiliaryRanks auxiliary_ranks = AuxiliaryRanks::none;  // which switches
   Bytes block;
-  Duration launch;   // before the first byte
-  std::string text;  // "ring:channels=8"
+  Duration launch;               // before the first byte
+  std::string text;              // "ring:channels=8"
+  bool on_copy_engines = false;  // computation meanwhile keeps all multiprocessors
 };
 
 /// Whether one of these algorithms, by group, needs switches of the fabric.
@@ -48,7 +49,7 @@ struct ReportedChoice {
 };
 
 /// Selects the algorithm of each collective in a training step: the scenario's for the group if the
-/// collective has it (or the fastest of a replay, kByReplay), else NCCL's choice as printed by
+/// collective has it (or an AutomaticChoice), else NCCL's choice as printed by
 /// `collective --algorithm auto`, else a ring or direct exchange. Caches schedules.
 class CollectiveChoice {
  public:
@@ -97,7 +98,7 @@ class CollectiveChoice {
   [[nodiscard]] Made& make(const Call& call, const std::vector<EndpointId>& members);
   [[nodiscard]] Made& make_dispatch(const Call& call, const std::vector<EndpointId>& members);
   [[nodiscard]] const ChosenCollective& reported(Made& made);
-  [[nodiscard]] bool asks_for_fastest(const std::string& group) const;
+  [[nodiscard]] AutomaticChoice automatic(const std::string& group) const;
   [[nodiscard]] AlgorithmSpec fastest(const Call& call, const NcclCommunicator& ranks) const;
   [[nodiscard]] AlgorithmSpec named(Collective collective, const std::string& group) const;
   [[nodiscard]] AlgorithmSpec fallback(const Call& call, const NcclFacts& facts) const;

@@ -52,6 +52,7 @@ class WholeStep final : public Correspondence {
     out.schedule = by.schedule;
     out.block = by.block;
     out.traffic_weight = operation.operation->communication->traffic_weight;
+    out.on_copy_engines = by.on_copy_engines;
     out.slowed_permille = in_.choice.slowed_permille(*operation.operation->communication);
     return out;
   }
@@ -110,12 +111,14 @@ class FoldedRanks final : public Correspondence {
   }
 
   CollectiveCall call(const RoleProgram& /*role*/, const RoleOperation& operation) override {
-    const FoldedTrainingStep::Group& group = *fold_.collective(rank_, *operation.operation)->group;
+    const FoldedTrainingStep::MemberSlot slot = *fold_.collective(rank_, *operation.operation);
+    const FoldedTrainingStep::Group& group = *slot.group;
     CollectiveCall out;
     out.name = operation.operation->name;
     out.schedule = group.schedule;
     out.members = group.classes;
     out.block = Bytes{1};
+    out.on_copy_engines = slot.on_copy_engines;
     out.traffic_weight = operation.operation->communication->traffic_weight;
     out.slowed_permille = choice_.slowed_permille(*operation.operation->communication);
     return out;
@@ -164,7 +167,9 @@ class TimedRanks final : public Correspondence {
     out.name = operation.operation->name;
     for (const int rank : simulated_of(members_of(operation)))
       out.members.push_back(in_.endpoint(rank));
-    out.takes = in_.times->collective(rank_, role, operation);
+    const TimedCollective taken = in_.times->collective(rank_, role, operation);
+    out.takes = taken.time;
+    out.on_copy_engines = taken.on_copy_engines;
     out.slowed_permille = in_.choice.slowed_permille(*operation.operation->communication);
     return out;
   }

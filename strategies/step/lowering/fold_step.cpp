@@ -262,6 +262,7 @@ std::optional<FoldedTrainingStep::MemberSlot> FoldedTrainingStep::collective(
   out.transfers = static_cast<std::uint64_t>(part.own->messages) * partition_.members_in[own];
   if (out.member == 0) out.transfers += out.group->switch_transfers;
   out.launch = part.chosen->launch;
+  out.on_copy_engines = part.chosen->on_copy_engines;
   out.collective_instance = (std::uint64_t{communicator} << 32U) | component;
   return out;
 }

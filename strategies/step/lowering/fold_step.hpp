@@ -84,6 +84,7 @@ class FoldedTrainingStep {
     const Group* group = nullptr;
     std::uint32_t member = 0;  // index of the rank's class in the group
     Duration launch;
+    bool on_copy_engines = false;
     /// Calls of a communicator on several classes are the same instance if this and their count so
     /// far are equal.
     std::uint64_t collective_instance = 0;

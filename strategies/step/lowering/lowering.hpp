@@ -18,6 +18,12 @@ namespace lockstep {
 /// Message size of a collective by its contract.
 [[nodiscard]] Bytes message_of(const RoleProgram& role, const RoleOperation& operation);
 
+/// Time of a collective, and whether copy engines execute it.
+struct TimedCollective {
+  Duration time;
+  bool on_copy_engines = false;
+};
+
 /// Time of a message between two ranks.
 struct MessageTime {
   Duration sending;  // until the sender is free
@@ -28,8 +34,8 @@ struct MessageTime {
 class CommunicationTimes {
  public:
   virtual ~CommunicationTimes() = default;
-  [[nodiscard]] virtual Duration collective(int rank, const RoleProgram& role,
-                                            const RoleOperation& operation) = 0;
+  [[nodiscard]] virtual TimedCollective collective(int rank, const RoleProgram& role,
+                                                   const RoleOperation& operation) = 0;
   [[nodiscard]] virtual MessageTime message(int rank, const RoleProgram& role,
                                             const RoleOperation& operation) = 0;
 };

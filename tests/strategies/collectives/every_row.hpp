@@ -34,6 +34,7 @@ inline RankLayout layout_for(int n) {
   for (const int per_node : {2, 3, 4})
     if (n % per_node == 0) layout.per_node = per_node;
   layout.dimensions = {layout.per_node, n / layout.per_node};
+  layout.nvlink_domain = layout.per_node == n;
   const int nodes = n / layout.per_node;
   for (int rank = 0; rank < n; ++rank) layout.node_switches.push_back(n + rank / layout.per_node);
   layout.node_switches.insert(layout.node_switches.end(), static_cast<std::size_t>(nodes), -1);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/config/did_you_mean.hpp"
+#include "strategies/collectives/registry/automatic_choice.hpp"
 #include "tools/app/errors.hpp"
 
 namespace lockstep::app {
@@ -26,29 +27,48 @@ std::vector<std::string> items_of(const std::string& list) {
 /// `all` and `auto...`, and what is left of a list of algorithms for the table's names.
 struct SpecialNames {
   bool all = false;
-  bool nccl = false;
-  bool replayed = false;
+  std::vector<AutomaticChoice> choices;
   std::string rest;
 };
 
+AutomaticChoice choice_of(const std::string& item) {
+  const ParsedAutomaticChoice parsed = parse_automatic_choice(item);
+  if (!parsed.choice) throw RequestError("algorithm", parsed.problem);
+  return *parsed.choice;
+}
+
+/// As items_of(), with the parameters of `auto:` in its own item.
+std::vector<std::string> specials_of(const std::string& list) {
+  std::vector<std::string> out;
+  for (std::string& item : items_of(list)) {
+    const bool parameter = item.find('=') < item.find(':');
+    if (parameter && !out.empty() && is_automatic(out.back())) {
+      out.back() += "," + item;
+    } else {
+      out.push_back(std::move(item));
+    }
+  }
+  return out;
+}
+
 SpecialNames take_special(const std::string& list) {
   SpecialNames out;
-  for (const std::string& item : items_of(list)) {
+  for (const std::string& item : specials_of(list)) {
     if (item == "all") {
       out.all = true;
     } else if (item == "auto") {
-      out.nccl = out.replayed = true;
-    } else if (item == "auto:by=nccl") {
-      out.nccl = true;
-    } else if (item == "auto:by=replay") {
-      out.replayed = true;
-    } else if (item.starts_with("auto:")) {
-      throw RequestError("algorithm",
-                         fmt::format("auto takes by=nccl or by=replay, got \"{}\"", item));
+      out.choices.push_back({});
+      out.choices.push_back({.by = AutomaticChoice::By::replay});
+    } else if (is_automatic(item)) {
+      out.choices.push_back(choice_of(item));
     } else {
       out.rest += (out.rest.empty() ? "" : ",") + item;
     }
   }
+  // NCCL's before the fastest, each once.
+  std::stable_sort(out.choices.begin(), out.choices.end(),
+                   [](const AutomaticChoice& a, const AutomaticChoice& b) { return a.by < b.by; });
+  out.choices.erase(std::unique(out.choices.begin(), out.choices.end()), out.choices.end());
   return out;
 }
 
@@ -86,8 +106,14 @@ void add_named(const std::string& list, Collective collective, const std::vector
         out.push_back({Candidate::Kind::algorithm, collective, {&row, {}}, nullptr});
   }
   if (!special.rest.empty()) add_listed(special.rest, collective, asked, out);
-  if (special.nccl) out.push_back({Candidate::Kind::nccl, collective, {}, nullptr});
-  if (special.replayed) out.push_back({Candidate::Kind::replayed, collective, {}, nullptr});
+  for (const AutomaticChoice& choice : special.choices) {
+    const bool by_nccl = choice.by == AutomaticChoice::By::nccl;
+    out.push_back({by_nccl ? Candidate::Kind::nccl : Candidate::Kind::replayed,
+                   collective,
+                   {},
+                   nullptr,
+                   choice});
+  }
   if (out.size() == before)
     throw RequestError("algorithm", fmt::format("\"{}\" names no algorithm of {}; there are: {}",
                                                 list, to_string(collective),

@@ -60,7 +60,7 @@ std::string Candidate::text() const {
     case Kind::algorithm:
       return spec.text();
     case Kind::nccl:
-      return "auto:by=nccl";
+      return automatic.text();
     case Kind::replayed:
       return "auto:by=replay";
     case Kind::imported:
@@ -127,7 +127,7 @@ CollectiveRun CollectiveRunner::prepare(const Candidate& candidate, Bytes size) 
     case Candidate::Kind::algorithm:
       return prepare_algorithm(candidate.spec, size);
     case Candidate::Kind::nccl:
-      return prepare_nccl(candidate.collective, size);
+      return prepare_nccl(candidate, size);
     case Candidate::Kind::replayed:
       return prepare_fastest(candidate, size);
     case Candidate::Kind::imported:
@@ -157,9 +157,9 @@ CollectiveRun CollectiveRunner::prepared(const AlgorithmSpec& spec, const Algori
   return out;
 }
 
-CollectiveRun CollectiveRunner::prepare_nccl(Collective collective, Bytes size) const {
+CollectiveRun CollectiveRunner::prepare_nccl(const Candidate& candidate, Bytes size) const {
   const NcclChooser& nccl = nccl_.value();
-  const NcclPick pick = nccl.pick(collective, size);
+  const NcclPick pick = nccl.pick(candidate.collective, size, candidate.automatic);
   const NcclCommunicator& by = nccl.communicator();
   CollectiveRun out = prepared(pick.spec, by.input(pick.spec.arguments, options_.root, size),
                                by.placed(), nccl_chunks_);
@@ -167,7 +167,7 @@ CollectiveRun CollectiveRunner::prepare_nccl(Collective collective, Bytes size) 
   out.network = nccl.network();
   out.launch = pick.launch;
   out.nccl_model = pick.model;
-  out.cost.emplace(pick.cost, pick.terms);
+  if (pick.windows_kernel.empty()) out.cost.emplace(pick.cost, pick.terms);
   return out;
 }
 

@@ -36,6 +36,7 @@ struct Candidate {
   Collective collective = Collective::all_reduce;
   AlgorithmSpec spec;
   std::shared_ptr<const MscclImport> import;
+  AutomaticChoice automatic{};  // of NCCL
 
   /// In the syntax of the command line: "ring:channels=8", "auto:by=replay", "schedule:NAME".
   [[nodiscard]] std::string text() const;
@@ -119,7 +120,7 @@ class CollectiveRunner {
   /// For an input with a size.
   [[nodiscard]] CollectiveRun prepared(const AlgorithmSpec& spec, const AlgorithmInput& input,
                                        const PlacedCommunicator& by, ChunkSearch& chunks) const;
-  [[nodiscard]] CollectiveRun prepare_nccl(Collective collective, Bytes size) const;
+  [[nodiscard]] CollectiveRun prepare_nccl(const Candidate& candidate, Bytes size) const;
   [[nodiscard]] CollectiveRun prepare_fastest(const Candidate& candidate, Bytes size) const;
   [[nodiscard]] ScheduleCounts count(const Candidate& candidate, const CollectiveRun& prepared,
                                      const CollectiveResult& replayed) const;

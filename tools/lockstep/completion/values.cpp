@@ -71,6 +71,7 @@ Completions algorithms_and_choices(const Arguments& arguments) {
   out.add("all", "every algorithm");
   out.add("auto", "the fastest one of each size");
   out.add("auto:by=nccl", "NCCL's choice for each size");
+  out.add("auto:by=nccl,windows=symmetric", "NCCL's choice with registered buffers");
   return out;
 }
 

@@ -63,8 +63,8 @@ NcclChooser::NcclChooser(const CollectiveSetup& setup, const NcclRequest& option
                         setup.communicator_on(*fused_));
 }
 
-NcclPick NcclChooser::pick(Collective collective, Bytes size) const {
-  auto pick = communicator_->pick(collective, size);
+NcclPick NcclChooser::pick(Collective collective, Bytes size, const AutomaticChoice& how) const {
+  auto pick = communicator_->pick(collective, size, how);
   if (!pick)
     throw RequestError(fmt::format("auto:by=nccl: NCCL {} has no way to do {}", tuning_.version,
                                    to_string(collective)));

@@ -32,7 +32,8 @@ class NcclChooser {
   NcclChooser& operator=(const NcclChooser&) = delete;
 
   /// Throws RequestError if NCCL cannot execute the collective.
-  [[nodiscard]] NcclPick pick(Collective collective, Bytes size) const;
+  [[nodiscard]] NcclPick pick(Collective collective, Bytes size,
+                              const AutomaticChoice& how = {}) const;
   /// The setup's ranks as NCCL sees them.
   [[nodiscard]] const NcclCommunicator& communicator() const { return *communicator_; }
   /// The network for replaying choices.
