@@ -68,6 +68,7 @@ class Drawn {
     // Collectives of their own kernels slow computation down by more than others.
     for (std::int64_t& slowed : slowed_)
       if (draw_.one_in(4)) slowed += 100 * draw_.below(4);
+    for (bool& copies : on_copy_engines_) copies = draw_.one_in(5);
     const std::int64_t rounds = 1 + draw_.below(8);
     for (std::int64_t i = 0; i < rounds; ++i) add_round();
     write();
@@ -210,6 +211,7 @@ class Drawn {
       call.schedule = std::make_shared<TinyRing>(static_cast<int>(size), true);
       call.block = Bytes{2000 + 3000 * std::int64_t{ring}};
       call.slowed_permille = slowed_[0];
+      call.on_copy_engines = on_copy_engines_[0];
       for (EndpointId i = 0; i < size; ++i) {
         const EndpointId place = ring + i / groups;
         call.members.push_back(1 + i % groups * together_ + place);
@@ -233,6 +235,7 @@ class Drawn {
       call.schedule = std::move(schedule);
       call.block = Bytes{700 * (together_ == 1 ? 1 : 1 + std::int64_t{kind % 2})};
       call.slowed_permille = slowed_[1 + kind];
+      call.on_copy_engines = on_copy_engines_[1 + kind];
     };
     if (together_ == 1) {
       for (std::uint32_t kind = 0; kind < 3; ++kind) {
@@ -330,7 +333,8 @@ class Drawn {
   std::vector<std::vector<Activity>> program_ = std::vector<std::vector<Activity>>(kStreams);
   std::uint32_t rings_called_ = 0;
   std::array<std::int64_t, 4> slowed_{1000, 1000, 1000, 1000};  // rings, murmurs of 1 .. 3 steps
-  std::optional<ActivityRef> waited_for_;                       // a computation, by the host
+  std::array<bool, 4> on_copy_engines_{};
+  std::optional<ActivityRef> waited_for_;  // a computation, by the host
 };
 
 }  // namespace

@@ -395,6 +395,31 @@ TEST_CASE("a call of one member happens as often as its stream names it") {
   }
 }
 
+TEST_CASE("computation beside a call of copy engines is as fast as without") {
+  const auto computed = [](bool on_copy_engines, bool reuses) {
+    Network network;
+    network.links.assign(2, Link{1_GBps, Duration{}, true});
+    network.endpoints.assign(1, Endpoint{});
+    network.router = std::make_shared<TwoPlanes>(1, 1, true);
+    Workload workload;
+    workload.slowed_permille = 1250;
+    workload.calls.push_back({"murmur", std::make_shared<Murmur>(3), {0}, Bytes{1000}, {}});
+    workload.calls.front().slowed_permille = 1500;
+    workload.calls.front().on_copy_engines = on_copy_engines;
+    Activity call;
+    call.kind = Activity::Kind::collective;
+    workload.streams = {{0, "calls", {call}}, {0, "computes", {compute(4_us)}}};
+    const ReplayResult result = reuses ? replay_reusing(network, workload, NetworkModel::fluid)
+                                       : replay(network, workload, NetworkModel::fluid);
+    return result.stream_ends[1].back().since_start();
+  };
+  // The call takes 9 us: 1 + 2 + 3 kB at 1 GB/s and 1 us for each.
+  for (const bool reuses : {false, true}) {
+    CHECK(computed(false, reuses) == 6_us);  // 4 us at 1.5 times
+    CHECK(computed(true, reuses) == 4_us);
+  }
+}
+
 TEST_CASE("a call of several members happens once") {
   Network network;
   network.links.assign(8, Link{1_GBps, Duration{}, true});

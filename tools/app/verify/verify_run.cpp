@@ -20,10 +20,11 @@ namespace {
 constexpr Bytes kFloat = 4_B;
 
 /// A switch in every node and one above all ranks, so that algorithms that reduce in switches can
-/// be had.
+/// be had; numbers do not depend on the links, so that NVLink may lead everywhere.
 RankLayout layout_of(const VerifyCollectiveRequest& request, int n) {
   RankLayout layout;
   layout.per_node = request.ranks_per_node;
+  layout.nvlink_domain = true;
   std::int64_t product = 1;
   for (const int size : request.dimensions) product *= size;
   if (product == n) layout.dimensions = request.dimensions;

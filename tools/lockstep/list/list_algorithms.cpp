@@ -37,12 +37,13 @@ std::string parameters_of(const CollectiveAlgorithm& algorithm) {
   return out;
 }
 
-/// The example as it can be typed: with NVSwitches where it reduces in them, with as many ranks as
-/// its dimensions have.
+/// The example as it can be typed: with NVSwitches where it reduces in them or NVLink has to lead
+/// everywhere, with as many ranks as its dimensions have.
 std::string command_of(const CollectiveAlgorithm& row) {
   std::string out =
       fmt::format("lockstep collective {} --algorithm {}", to_string(row.collective), row.example);
-  if (row.auxiliary_ranks == AuxiliaryRanks::node_switches) out += " --cluster dgx-h100";
+  if (row.auxiliary_ranks == AuxiliaryRanks::node_switches || row.on_copy_engines)
+    out += " --cluster dgx-h100";
   const ParsedSpecs parsed = parse_specs(row.example, row.collective);
   const auto dims = parsed.specs.at(0).arguments.find("dims");
   if (dims == parsed.specs.at(0).arguments.end()) return out;

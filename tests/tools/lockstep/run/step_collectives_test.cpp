@@ -161,6 +161,50 @@ TEST_CASE("a group takes the algorithm that it names as `collective` does: NVLS 
   }
 }
 
+TEST_CASE("registered buffers: a step takes the kernels, copy engines and times of `collective`") {
+  struct Case {
+    std::string choice;
+    Collective collective;
+    int nodes;
+    std::string by;  // at 64 MiB
+  };
+  const std::string windows = "auto:by=nccl,windows=symmetric";
+  const std::string copies = windows + ",cta_policy=zero";
+  for (const Case& one : {Case{windows, Collective::all_reduce, 1, "AllReduce_RSxLDMC_AGxSTMC"},
+                          Case{windows, Collective::all_gather, 1, "AllGather_STMC"},
+                          Case{windows, Collective::reduce_scatter, 1, "ReduceScatter_LDMC"},
+                          Case{copies, Collective::all_reduce, 1, "AllReduce_RSxLDMC_AGxSTMC"},
+                          Case{copies, Collective::all_gather, 1, "copy_engine, 0 CTAs"},
+                          Case{copies, Collective::all_to_all, 1, "copy_engine, 0 CTAs"},
+                          // Not in one NVLink domain: as without.
+                          Case{copies, Collective::all_gather, 2, "ring"}}) {
+    TrainingStepFixture step{"dgx-h100", one.nodes, {{"dp", one.choice}}};
+    const std::vector<EndpointId> members = ranks(0, static_cast<std::size_t>(8 * one.nodes));
+    for (const std::int64_t size : {std::int64_t{1} << 16U, std::int64_t{1} << 26U}) {
+      const auto [time, by] = step.time(one.collective, members, Bytes{size});
+      const auto row = rows_of(fmt::format("lockstep collective {} --algorithm {} --cluster "
+                                           "dgx-h100 --nodes {} --size {}",
+                                           to_string(one.collective), one.choice, one.nodes, size))
+                           .at(0);
+      INFO(one.choice, " ", to_string(one.collective), " ", one.nodes, " ", size, " by ", by);
+      CHECK(row.at("algorithm").get<std::string>() == one.choice);
+      CHECK(row.at("chosen").get<std::string>().starts_with(by));
+      CHECK(time == doctest::Approx(row.at("time_s").get<double>()).epsilon(1e-12));
+      if (size == std::int64_t{1} << 26U) CHECK(contains(by, one.by));
+    }
+  }
+}
+
+TEST_CASE("copy engines of a group take their launch and direct copies' time") {
+  TrainingStepFixture step{"dgx-h100", 2, {{"dp", "copy_engine"}}};
+  const auto [time, by] = step.time(Collective::all_gather, ranks(8, 8), 64_MiB);
+  CHECK(by == "copy_engine");
+  // 7/8 of 64 MiB at 450 GB/s * 0.824, two links of 300 ns, and 7.5 us (configs/nccl/2.30.json).
+  CHECK(time == doctest::Approx(67108864 * 0.875 / 370.8e9 + 0.6e-6 + 7.5e-6).epsilon(1e-4));
+  // Where not all are in one NVLink domain, another algorithm does it.
+  CHECK(step.time(Collective::all_gather, ranks(0, 16), 64_MiB).second != "copy_engine");
+}
+
 TEST_CASE("auto:by=replay takes for a group what it takes for `collective`") {
   for (const int nodes : {1, 2}) {
     TrainingStepFixture step{"dgx-h100", nodes, {{"dp", "auto:by=replay"}}};
@@ -193,6 +237,7 @@ TEST_CASE("`run` reports SHARP, and refuses what is no choice of a group") {
   const CommandResult refused = run_command(step + "auto");
   CHECK(refused.status == 2);
   CHECK(contains(refused.err, "auto:by=nccl or auto:by=replay"));
+  CHECK(contains(run_command(step + "auto:by=nccl,windows=all").err, "windows=symmetric"));
 }
 
 }  // namespace lockstep
