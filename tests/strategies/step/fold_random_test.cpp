@@ -147,6 +147,21 @@ TEST_CASE("the same where one switch reduces for several groups") {
   CHECK(all.classes < all.ranks);
 }
 
+TEST_CASE("the same where copy engines do some collectives beside computation") {
+  const auto place = [](std::mt19937_64&, int ranks) {
+    return cluster_of("dgx-h100", nodes_full(ranks));
+  };
+  const Totals all = hold_all(23, place, [](std::mt19937_64& draw, FoldCase& of) {
+    of.slowdown = 1.25;
+    for (const char* group : {"dp", "tp", "cp", "ep", "hsdp"}) {
+      if (draw() % 2 == 0) continue;
+      of.layout.parallel.algorithms[group] = "copy_engine";
+      of.name += fmt::format("; {} by copy engines", group);
+    }
+  });
+  CHECK(all.classes < all.ranks);
+}
+
 TEST_CASE("the same where groups have traffic weights") {
   const Totals all = hold_all(31, drawn_cluster, [](std::mt19937_64& draw, FoldCase& of) {
     for (const char* group : {"tp", "cp", "ep", "dp", "pp", "hsdp"}) {
