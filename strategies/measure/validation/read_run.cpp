@@ -134,6 +134,9 @@ void read_results(ObjectReader& in, MeasuredRun& run) {
                      kMostSequences),
           of.integer({"sequences", "Sequences of an evaluation, forward only"}, 1, kMostSequences)};
     });
+  in.refine("dependencies", R"({"evaluations": ["step_time_s"]})");
+  if (run.evaluations && !run.step_time)
+    in.note("\"step_time_s\" is missing: the row has \"evaluations\", which it contains");
   in.refine("anyOf",
             R"([{"required": ["step_time_s"]}, {"required": ["layer_forward_s"]},
                 {"required": ["layer_backward_s"]}, {"required": ["peak_memory_bytes"]}])");
