@@ -45,6 +45,7 @@ set(long_tests
   [==[tests_strategies:a replay's memory is known before it is taken]==]
   [==[tests_strategies:every schedule leaves every contribution where it belongs, exactly once]==]
   [==[tests_strategies:folded and unfolded replays of pipelines of many chunks give the same instants]==]
+  [==[tests_strategies:ranks one by one and the plain replay give the same instants and bytes]==]
   [==[tests_verification:Muon in random layouts trains as one device does, and runs as simulated]==]
   [==[tests_verification:a gradient of nothing but rounding is no difference, whatever Adam makes of it]==]
   [==[tests_verification:random layouts of experts with a capacity train as one device does]==]

@@ -9,6 +9,8 @@
 #include "sim/symmetry/partition/partition.hpp"
 #include "sim/symmetry/quotient/max_plus.hpp"
 #include "sim/symmetry/quotient/quotient.hpp"
+#include "sim/symmetry/rank_fold.hpp"
+#include "sim/symmetry/ranks/rank_recursion.hpp"
 #include "sim/symmetry/replay_memory.hpp"
 #include "sim/symmetry/report.hpp"
 
@@ -50,6 +52,29 @@ std::vector<Bytes> bytes_on_links(const Relations& relations, const Network& net
     for (std::size_t link = 0; link < out.size(); ++link)
       out[link] = out[network.router->stands_for(static_cast<LinkId>(link))];
   if (relations.moves) spread_over_blocks(network, *relations.moves, out);
+  return out;
+}
+
+/// Every rank by itself, where no two transfers can limit each other.
+std::optional<FoldedReplay> by_rank(const RankFold& fold, const Network& network,
+                                    const Workload& workload) {
+  auto played = run_rank_recursion(fold.relations, fold.received, fold.costs, network, workload);
+  if (!played) return std::nullopt;
+  FoldedReplay out;
+  ReplayResult& result = out.result;
+  for (const TimePoint end : played->ends) result.end = std::max(result.end, end);
+  result.call_ends.push_back(std::move(played->ends));
+  result.transfers = fold.relations.transfers;
+  result.link_bytes = bytes_on_links(fold.relations, network);
+  FoldReport& report = out.report;
+  report.folded = true;
+  report.transfers = fold.relations.transfers;
+  report.links = std::uint64_t{fold.relations.links.size()} * fold.relations.copies();
+  report.link_classes = report.links;
+  report.simulated_transfers = played->transfers;
+  report.rounds = played->rounds;
+  report.rounds_skipped = played->skipped;
+  describe_ranks(fold, network, workload, report);
   return out;
 }
 
@@ -196,10 +221,18 @@ FoldedReplay replay_folded(const Network& network, const Workload& workload, Net
   if (std::string why = obstacle(workload, model, options); !why.empty())
     return unfolded(network, workload, model, options, std::move(why));
   begin(FoldPhase::equivalence, options);
+  if (const auto ranks = find_rank_fold(network, workload, model, options)) {
+    begin(FoldPhase::replay, options);
+    if (auto played = by_rank(*ranks, network, workload)) return *std::move(played);
+  }
   if (replay_memory(network, workload, model, options).pairs > options.most_relations)
     return unfolded(network, workload, model, options, "too many talk to too many");
-  const auto relations = find_relations(network, workload, options.most_relations, options.blocks);
+  auto relations = find_relations(network, workload, options.most_relations, options.blocks);
   if (!relations) return unfolded(network, workload, model, options, "too many talk to too many");
+  if (auto ranks = make_rank_fold(*relations, network, workload, model, options)) {
+    if (auto played = by_rank(*ranks, network, workload)) return *std::move(played);
+    relations = std::move(ranks->relations);
+  }
   if (auto folded = Folding{network, workload, model, options}.run(*relations))
     return *std::move(folded);
   return unfolded(network, workload, model, options, "the workload deadlocks");

@@ -20,6 +20,9 @@ struct FoldOptions {
   bool max_plus = true;  // rounds without contention advance without the engine
   bool branches = true;  // branches with equal histories are replayed once
   bool blocks = true;    // ranks of one block represent all, if blocks are equivalent
+  bool by_rank = true;   // without contention, rounds advance for every rank with its own start
+  /// With fewer members, classes are looked for and `by_rank` is not used.
+  std::size_t by_rank_from = 1024;
   /// Limit on communicating pairs plus their link crossings (about 30 GB); beyond it nothing is
   /// folded.
   std::uint64_t most_relations = std::uint64_t{1} << 27U;
@@ -33,7 +36,8 @@ struct RankRange {
   int last = 0;
 };
 
-/// Members that do the same at the same time.
+/// Members that do the same at the same time; where FoldReport::by_rank, that do the same steps
+/// over links as fast as each other's, with equal starts and endpoints.
 struct EquivalenceClass {
   std::uint32_t call = 0;  // the representative's
   int representative = 0;  // its rank there
@@ -46,7 +50,8 @@ struct FoldReport {
   static constexpr std::size_t kMaxDescribed = 4096;
 
   bool folded = false;
-  std::string why_not;                               // reason why nothing was folded
+  bool by_rank = false;  // every member was advanced by itself: times of a class may differ
+  std::string why_not;   // reason why nothing was folded
   std::vector<EquivalenceClass> classes;             // by first member
   std::vector<std::vector<std::uint32_t>> class_of;  // per call and member
   std::uint64_t link_classes = 0;  // of links that are crossed; links crossed by one pair alone

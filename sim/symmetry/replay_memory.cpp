@@ -8,6 +8,7 @@
 #include "sim/base/math.hpp"
 #include "sim/reuse/schedule_step_counts.hpp"
 #include "sim/symmetry/partition/block_symmetry.hpp"
+#include "sim/symmetry/rank_fold.hpp"
 
 namespace lockstep {
 namespace {
@@ -20,6 +21,8 @@ constexpr std::uint64_t kPerPair = 160;
 constexpr std::uint64_t kPerPairAndLink = 28;
 constexpr std::uint64_t kPerMessage = 600;
 constexpr std::uint64_t kPerMessageAndLink = 35;
+/// Of the recursion over all ranks: of a ring, whose rounds are joined to rows.
+constexpr std::uint64_t kPerRank = 300;
 /// Fewer pairs than this take no memory to speak of.
 constexpr std::uint64_t kHarmless = std::uint64_t{1} << 21U;
 /// Counting stops here.
@@ -113,6 +116,13 @@ std::uint64_t links_of_a_send(const Network& network, const Workload& workload) 
       if (operation.kind == Activity::Kind::send)
         return links_between(network, stream.endpoint, stream.end(operation).peer);
   return 0;
+}
+
+bool may_be_large(const Workload& workload) {
+  return std::any_of(workload.calls.begin(), workload.calls.end(), [](const CollectiveCall& call) {
+    const auto n = static_cast<std::uint64_t>(call.members.size());
+    return n * n >= kHarmless;
+  });
 }
 
 Bytes bytes_of(std::uint64_t bytes) {
@@ -256,6 +266,14 @@ ReplayMemory replay_memory(const Network& network, const Workload& workload, Net
   ReplayMemory out;
   const bool may_fold = options.fold && model != NetworkModel::queue;
   std::uint64_t links = 0;
+  const auto by_rank = may_fold && may_be_large(workload)
+                           ? find_rank_fold(network, workload, model, options)
+                           : std::nullopt;
+  if (by_rank) {
+    out.pairs = by_rank->relations.pairs.size();
+    out.bytes = bytes_of(workload.calls.front().members.size() * kPerRank);
+    return out;
+  }
   for (const CollectiveCall& call : workload.calls) {
     const auto n = static_cast<std::uint64_t>(call.members.size());
     if (call.takes || n < 2 || n * n < kHarmless) continue;

@@ -31,26 +31,12 @@ class Looks {
     return starts.empty() ? TimePoint{} : starts[static_cast<std::size_t>(who.rank)];
   }
   [[nodiscard]] std::string by_start(std::uint32_t member, std::uint32_t usual) const {
-    const Duration late = start(member) - start(usual);
-    if (late == Duration{}) return {};
-    return late > Duration{} ? fmt::format("starts {} later", to_string(late))
-                             : fmt::format("starts {} earlier", to_string(Duration{} - late));
+    return start_difference(start(member), start(usual));
   }
 
   [[nodiscard]] std::string by_endpoint(std::uint32_t member, std::uint32_t usual) const {
-    const Endpoint& a = network_.endpoints[relations_.members[member].endpoint];
-    const Endpoint& b = network_.endpoints[relations_.members[usual].endpoint];
-    if (a.message_overhead != b.message_overhead)
-      return fmt::format("a message costs it {} instead of {}", to_string(a.message_overhead),
-                         to_string(b.message_overhead));
-    const auto text = [](const std::optional<Rate>& rate) {
-      return rate ? to_string(*rate) : std::string{"no time"};
-    };
-    if (a.reduce_rate != b.reduce_rate)
-      return fmt::format("reduces at {} instead of {}", text(a.reduce_rate), text(b.reduce_rate));
-    if (a.copy_rate != b.copy_rate)
-      return fmt::format("copies at {} instead of {}", text(a.copy_rate), text(b.copy_rate));
-    return {};
+    return endpoint_difference(network_.endpoints[relations_.members[member].endpoint],
+                               network_.endpoints[relations_.members[usual].endpoint]);
   }
 
   [[nodiscard]] std::string by_peers(std::uint32_t member, std::uint32_t usual) const {
@@ -114,6 +100,29 @@ class Looks {
 };
 
 }  // namespace
+
+std::string endpoint_difference(const Endpoint& endpoint, const Endpoint& usual) {
+  if (endpoint.message_overhead != usual.message_overhead)
+    return fmt::format("a message costs it {} instead of {}", to_string(endpoint.message_overhead),
+                       to_string(usual.message_overhead));
+  const auto text = [](const std::optional<Rate>& rate) {
+    return rate ? to_string(*rate) : std::string{"no time"};
+  };
+  if (endpoint.reduce_rate != usual.reduce_rate)
+    return fmt::format("reduces at {} instead of {}", text(endpoint.reduce_rate),
+                       text(usual.reduce_rate));
+  if (endpoint.copy_rate != usual.copy_rate)
+    return fmt::format("copies at {} instead of {}", text(endpoint.copy_rate),
+                       text(usual.copy_rate));
+  return {};
+}
+
+std::string start_difference(TimePoint start, TimePoint usual) {
+  const Duration late = start - usual;
+  if (late == Duration{}) return {};
+  return late > Duration{} ? fmt::format("starts {} later", to_string(late))
+                           : fmt::format("starts {} earlier", to_string(Duration{} - late));
+}
 
 void describe_classes(const Relations& relations, const Partition& partition,
                       const Network& network, const Workload& workload, FoldReport& report) {

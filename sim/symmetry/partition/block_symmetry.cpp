@@ -46,7 +46,16 @@ std::optional<BlockSymmetry> BlockSymmetry::find(const Network& network, const W
   if (!moves || !ranks_are_alike(network, call, static_cast<std::size_t>(moves->block)))
     return std::nullopt;
   const BlockSymmetry found{*moves, dynamic_cast<const BlockRouter&>(*network.router)};
-  return found.links_are_alike(network) ? std::optional{found} : std::nullopt;
+  return found.links_are_alike(network, true) ? std::optional{found} : std::nullopt;
+}
+
+std::optional<BlockSymmetry> BlockSymmetry::find_of_routes(const Network& network,
+                                                           const Workload& workload) {
+  if (workload.calls.size() != 1) return std::nullopt;
+  const auto moves = common_moves(network, workload.calls.front());
+  if (!moves) return std::nullopt;
+  const BlockSymmetry found{*moves, dynamic_cast<const BlockRouter&>(*network.router)};
+  return found.links_are_alike(network, false) ? std::optional{found} : std::nullopt;
 }
 
 BlockLink BlockSymmetry::place_of(LinkId link) const {
@@ -56,11 +65,17 @@ BlockLink BlockSymmetry::place_of(LinkId link) const {
           router_->link_at({place->block % router_blocks_, place->first})};
 }
 
-bool BlockSymmetry::links_are_alike(const Network& network) const {
+LinkId BlockSymmetry::link_in(std::uint32_t block, LinkId first) const {
+  const auto place = router_->block_link(first);
+  if (!place) return first;
+  return router_->link_at({place->block + block * router_blocks_, place->first});
+}
+
+bool BlockSymmetry::links_are_alike(const Network& network, bool bandwidths) const {
   for (LinkId id = 0; id < network.links.size(); ++id) {
     const Link& link = network.links[id];
     const Link& first = network.links[place_of(id).first];
-    if (link.bandwidth != first.bandwidth || link.latency != first.latency ||
+    if ((bandwidths && link.bandwidth != first.bandwidth) || link.latency != first.latency ||
         link.port != first.port)
       return false;
   }

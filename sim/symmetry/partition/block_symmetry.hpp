@@ -16,14 +16,19 @@ class BlockSymmetry {
   /// starts that differ between blocks, or a schedule or router without block symmetry.
   [[nodiscard]] static std::optional<BlockSymmetry> find(const Network& network,
                                                          const Workload& workload);
+  /// The same, but endpoints, starts and the bandwidths of links may differ between blocks.
+  [[nodiscard]] static std::optional<BlockSymmetry> find_of_routes(const Network& network,
+                                                                   const Workload& workload);
 
   [[nodiscard]] const BlockMoves& moves() const { return moves_; }
   /// In blocks of these moves; one may contain several of the router's.
   [[nodiscard]] BlockLink place_of(LinkId link) const;
+  /// The link of that block which corresponds to one of block 0.
+  [[nodiscard]] LinkId link_in(std::uint32_t block, LinkId first) const;
 
  private:
   BlockSymmetry(const BlockMoves& moves, const BlockRouter& router);
-  [[nodiscard]] bool links_are_alike(const Network& network) const;
+  [[nodiscard]] bool links_are_alike(const Network& network, bool bandwidths) const;
 
   BlockMoves moves_;
   const BlockRouter* router_;

@@ -177,6 +177,7 @@ class Finder {
     pair.bytes += bytes * times;
     pair.messages += times;
     out_.transfers += static_cast<std::uint64_t>(times);
+    ++out_.visited;
     out_.channels = std::max(out_.channels, send.channel + 1);
     count_parallel(pair, sent, lane, index);
   }
@@ -327,6 +328,12 @@ std::optional<Relations> find_relations(const Network& network, const Workload& 
                                         std::uint64_t most, bool by_blocks) {
   std::optional<BlockSymmetry> symmetry;
   if (by_blocks) symmetry = BlockSymmetry::find(network, workload);
+  return Finder{network, workload, most, symmetry}.run();
+}
+
+std::optional<Relations> find_relations_of_block(const Network& network, const Workload& workload,
+                                                 std::uint64_t most,
+                                                 const BlockSymmetry& symmetry) {
   return Finder{network, workload, most, symmetry}.run();
 }
 

@@ -11,6 +11,8 @@
 
 namespace lockstep::fold {
 
+class BlockSymmetry;
+
 /// One member of one call.
 struct Member {
   std::uint32_t call = 0;
@@ -60,8 +62,9 @@ struct Relations {
   std::vector<std::uint32_t> ordinal;      // per member: its index among those of its endpoint
   std::vector<std::uint32_t> memberships;  // per end point
   std::uint64_t transfers = 0;
-  int channels = 1;      // maximum over all schedules
-  bool bundled = false;  // routes are outlines
+  std::uint64_t visited = 0;  // messages of members, those of repeated steps once
+  int channels = 1;           // maximum over all schedules
+  bool bundled = false;       // routes are outlines
   std::optional<BlockMoves> moves{};
 
   /// Number of elements that each represents.
@@ -99,5 +102,11 @@ struct Relations {
 [[nodiscard]] std::optional<Relations> find_relations(const Network& network,
                                                       const Workload& workload, std::uint64_t most,
                                                       bool by_blocks = false);
+
+/// The same by a symmetry that is known. Starts, endpoints and bandwidths are those of block 0.
+[[nodiscard]] std::optional<Relations> find_relations_of_block(const Network& network,
+                                                               const Workload& workload,
+                                                               std::uint64_t most,
+                                                               const BlockSymmetry& symmetry);
 
 }  // namespace lockstep::fold

@@ -1,7 +1,6 @@
 #include "sim/symmetry/quotient/max_plus.hpp"
 
 #include <algorithm>
-
 #include <numeric>
 
 #include "sim/base/check.hpp"
@@ -218,10 +217,9 @@ class Recursion {
   }
 
   void skip(std::int64_t times) {
-    const std::int64_t skipped = repeat_round(transfers_, times, reached_);
-    out_.skipped += std::min(skipped, times);
-    out_.transfers +=
-        static_cast<std::uint64_t>(times - std::min(skipped, times)) * transfers_.size();
+    const RepeatedRounds played = repeat_round(transfers_, times, reached_);
+    out_.skipped += played.skipped;
+    out_.transfers += played.advanced;
   }
 
   void collect() {

@@ -11,8 +11,96 @@ namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-/// How often is looked whether all go on alike.
+/// How often is looked how many lanes go on as before.
 constexpr std::int64_t kRoundsBetweenLooks = 16;
+/// Up to one lane in so many is advanced by itself; with more, all are, in one sweep.
+constexpr std::size_t kLanesPerChanging = 16;
+
+/// Rows of lanes most of which go on as in the round before: advances the others only. What a lane
+/// reaches next depends on itself and its neighbors, and a constant added to the three is added to
+/// it; so while the three take equally long, the lane goes on taking just as long.
+class ChangingLanes {
+ public:
+  /// Neighbors of a lane; itself at an end of a path.
+  struct Neighbors {
+    std::uint32_t before = 0;
+    std::uint32_t after = 0;
+  };
+
+  /// `reached` at the present round and `before` at the one before it.
+  ChangingLanes(std::vector<double>& reached, std::span<const double> before, bool cycle)
+      : n_{before.size()},
+        cycle_{cycle},
+        reached_{reached},
+        took_(n_),
+        since_(n_, 0),
+        seen_(n_, 0) {
+    for (std::size_t i = 0; i < n_; ++i) took_[i] = reached_[i] - before[i];
+    for (std::uint32_t i = 0; i < n_; ++i)
+      if (changes(i)) changing_.push_back(i);
+  }
+
+  /// Up to `times` rounds; next(lane, neighbors, at) is when the lane reaches the next round if
+  /// at(lane) is when one reached the present one. Done when none changes any more.
+  template <typename Next>
+  RepeatedRounds run(std::int64_t times, const Next& next) {
+    std::int64_t round = 0;
+    RepeatedRounds out;
+    std::vector<double> found;
+    for (; round < times && !changing_.empty(); ++round) {
+      found.clear();
+      const auto at = [&](std::uint32_t i) { return reached_at(i, round); };
+      for (const std::uint32_t i : changing_) found.push_back(next(i, neighbors(i), at));
+      out.advanced += found.size();
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        const std::uint32_t i = changing_[k];
+        took_[i] = found[k] - at(i);
+        reached_[i] = found[k];
+        since_[i] = round + 1;
+      }
+      find_changing(round + 1);
+    }
+    for (std::uint32_t i = 0; i < n_; ++i) reached_[i] = reached_at(i, times);
+    out.skipped = times - round;
+    return out;
+  }
+
+ private:
+  [[nodiscard]] Neighbors neighbors(std::uint32_t i) const {
+    const auto last = static_cast<std::uint32_t>(n_ - 1);
+    return {i > 0 ? i - 1 : (cycle_ ? last : i), i < last ? i + 1 : (cycle_ ? 0 : i)};
+  }
+  [[nodiscard]] bool changes(std::uint32_t i) const {
+    const auto [before, after] = neighbors(i);
+    return took_[i] != took_[before] || took_[i] != took_[after];
+  }
+  [[nodiscard]] double reached_at(std::uint32_t i, std::int64_t round) const {
+    return reached_[i] + took_[i] * static_cast<double>(round - since_[i]);
+  }
+
+  /// Lanes that differ from a neighbor were advanced, or are next to one that was.
+  void find_changing(std::int64_t round) {
+    last_.swap(changing_);
+    changing_.clear();
+    for (const std::uint32_t i : last_) {
+      const auto [before, after] = neighbors(i);
+      for (const std::uint32_t near : {before, i, after}) {
+        if (seen_[near] == round) continue;
+        seen_[near] = round;
+        if (changes(near)) changing_.push_back(near);
+      }
+    }
+  }
+
+  std::size_t n_;
+  bool cycle_;
+  std::vector<double>& reached_;     // at the round `since_`
+  std::vector<double> took_;         // of a lane: the last round
+  std::vector<std::int64_t> since_;  // of a lane: when it was last advanced
+  std::vector<std::int64_t> seen_;
+  std::vector<std::uint32_t> changing_;
+  std::vector<std::uint32_t> last_;
+};
 
 /// Lanes in a row, each sending to the next; in a cycle the last one to the first. Times are whole
 /// picoseconds in doubles, exact below 2^53 of them: two at once in a register of any x86-64.
@@ -25,7 +113,7 @@ class Row {
     reduces_.push_back(reduces_before);
   }
 
-  std::int64_t run(bool cycle, std::int64_t times) {
+  RepeatedRounds run(bool cycle, std::int64_t times) {
     const std::size_t n = lanes_.size();
     done_.assign(n + 1, kNever);
     reached_.push_back(kNever);
@@ -35,13 +123,18 @@ class Row {
       if (looks) before_ = reached_;
       one_round(n, cycle);
       ++round;
-      if (looks && all_alike(n)) break;
+      if (!looks || round == times || changing(n) * kLanesPerChanging > n + kLanesPerChanging)
+        continue;
+      before_.resize(n);
+      ChangingLanes lanes{reached_, before_, cycle};
+      RepeatedRounds out =
+          lanes.run(times - round, [this, n, cycle](std::uint32_t i, auto near, const auto& at) {
+            return next(i, near, at, n, cycle);
+          });
+      out.advanced += static_cast<std::uint64_t>(round) * transfers(cycle);
+      return out;
     }
-    if (round < times) {
-      const double more = (reached_[0] - before_[0]) * static_cast<double>(times - round);
-      for (std::size_t i = 0; i < n; ++i) reached_[i] += more;
-    }
-    return times - round;
+    return {0, static_cast<std::uint64_t>(times) * transfers(cycle)};
   }
 
   template <typename Take>
@@ -65,11 +158,28 @@ class Row {
     }
   }
 
-  [[nodiscard]] bool all_alike(std::size_t n) const {
-    const double step = reached_[0] - before_[0];
+  [[nodiscard]] std::uint64_t transfers(bool cycle) const {
+    return lanes_.size() - (cycle ? 0 : 1);
+  }
+
+  /// The same for one lane.
+  template <typename At>
+  [[nodiscard]] double next(std::uint32_t i, ChangingLanes::Neighbors near, const At& at,
+                            std::size_t n, bool cycle) const {
+    const double own = at(i);
+    double out = kNever;
+    if (cycle || i + 1 < n) out = std::max(own, at(near.after)) + takes_[i];
+    if (cycle || i > 0)
+      out = std::max(out, std::max(own, at(near.before)) + takes_[near.before] + reduces_[i]);
+    return out;
+  }
+
+  /// How many lanes took another time for the last round than the one after them.
+  [[nodiscard]] std::size_t changing(std::size_t n) const {
+    std::size_t count = 0;
     for (std::size_t i = 1; i < n; ++i)
-      if (reached_[i] - before_[i] != step) return false;
-    return true;
+      if (reached_[i] - before_[i] != reached_[i - 1] - before_[i - 1]) ++count;
+    return count;
   }
 
   std::vector<std::uint32_t> lanes_;
@@ -100,21 +210,24 @@ class Rows {
   Rows(std::span<const RoundTransfer> round, std::int64_t times, std::span<std::int64_t> reached)
       : round_{round}, times_{times}, reached_{reached}, ends_{round, reached.size()} {}
 
-  std::int64_t run() {
-    std::int64_t skipped = 0;
+  RepeatedRounds run() {
+    RepeatedRounds out{times_, 0};
     std::vector<bool> seen(reached_.size(), false);
     for (const bool cycles : {false, true}) {
       for (std::uint32_t lane = 0; lane < reached_.size(); ++lane) {
         const bool begins =
             ends_.sent[lane] != kNone && !seen[lane] && (cycles || ends_.received[lane] == kNone);
-        if (begins) skipped += run_from(lane, cycles, seen);
+        if (!begins) continue;
+        const RepeatedRounds row = run_from(lane, cycles, seen);
+        out.skipped = std::min(out.skipped, row.skipped);
+        out.advanced += row.advanced;
       }
     }
-    return skipped;
+    return out;
   }
 
  private:
-  std::int64_t run_from(std::uint32_t first, bool cycle, std::vector<bool>& seen) {
+  RepeatedRounds run_from(std::uint32_t first, bool cycle, std::vector<bool>& seen) {
     Row row;
     std::uint32_t lane = first;
     for (;;) {
@@ -128,9 +241,9 @@ class Rows {
       lane = round_[sent].to;
       if (lane == first) break;
     }
-    const std::int64_t skipped = row.run(cycle, times_);
+    const RepeatedRounds out = row.run(cycle, times_);
     row.each([this](std::uint32_t l, double at) { reached_[l] = static_cast<std::int64_t>(at); });
-    return skipped;
+    return out;
   }
 
   std::span<const RoundTransfer> round_;
@@ -168,11 +281,11 @@ void step_by_step(std::span<const RoundTransfer> round, std::int64_t times,
 
 }  // namespace
 
-std::int64_t repeat_round(std::span<const RoundTransfer> round, std::int64_t times,
-                          std::span<std::int64_t> reached_ps) {
+RepeatedRounds repeat_round(std::span<const RoundTransfer> round, std::int64_t times,
+                            std::span<std::int64_t> reached_ps) {
   if (fits(round, times, reached_ps)) return Rows{round, times, reached_ps}.run();
   step_by_step(round, times, reached_ps);
-  return 0;
+  return {0, static_cast<std::uint64_t>(times) * round.size()};
 }
 
 }  // namespace lockstep::fold

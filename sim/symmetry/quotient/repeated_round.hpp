@@ -14,15 +14,23 @@ struct RoundTransfer {
   std::int64_t reduces_ps = 0;  // reduction at the receiver, afterwards
 };
 
+struct RepeatedRounds {
+  std::int64_t skipped = 0;    // rounds without a transfer that had to be worked out
+  std::uint64_t advanced = 0;  // transfers worked out
+};
+
 /// Advances lanes by `times` equal rounds, given the instants at which they reach the first. A lane
-/// sends and receives at most once per round. Returns the number of rounds skipped.
+/// sends and receives at most once per round.
 ///
 /// Lanes joined by transfers form independent paths and cycles. With E_i the instant at which lane
 /// i reaches a round, the next is
 ///   E_i' = max(max(E_i, E_{i+1}) + d_i, max(E_{i-1}, E_i) + d_{i-1} + r_i),
 /// a map F with F(E + c) = F(E) + c for a constant c on a path or cycle. So once F(E) = E + c,
-/// every further round adds c, and the rest is one multiplication.
-[[nodiscard]] std::int64_t repeat_round(std::span<const RoundTransfer> round, std::int64_t times,
-                                        std::span<std::int64_t> reached_ps);
+/// every further round adds c, and the rest is one multiplication. As E_i' depends on three lanes
+/// only, the same holds lane by lane: where a round added the same c to a lane and both neighbors,
+/// the next adds c to that lane. Others are advanced one by one once they are few: a delay spreads
+/// one lane a round in both directions, at the cost of its two fronts.
+[[nodiscard]] RepeatedRounds repeat_round(std::span<const RoundTransfer> round, std::int64_t times,
+                                          std::span<std::int64_t> reached_ps);
 
 }  // namespace lockstep::fold

@@ -63,13 +63,22 @@ Json classes_json(const FoldReport& report) {
 
 std::vector<std::string> describe_fold(const FoldReport& report) {
   if (!report.folded) return {"nothing folded: " + report.why_not};
-  std::vector<std::string> out{fmt::format(
-      "{} class{} of {} ranks, {} of {} links; {} of {} transfers worked out{}",
-      report.classes.size(), report.classes.size() == 1 ? "" : "es", ranks_of(report),
-      report.link_classes, report.links, report.simulated_transfers, report.transfers,
+  const std::string skipped =
       report.rounds_skipped == 0
           ? ""
-          : fmt::format(", {} of {} rounds skipped", report.rounds_skipped, report.rounds))};
+          : fmt::format(", {} of {} rounds skipped", report.rounds_skipped, report.rounds);
+  const std::string worked_out = fmt::format("{} of {} transfers worked out{}",
+                                             report.simulated_transfers, report.transfers, skipped);
+  std::vector<std::string> out;
+  if (report.by_rank) {
+    out.push_back(fmt::format("{} ranks one by one, as no transfers limit each other; {}",
+                              ranks_of(report), worked_out));
+    out.emplace_back("by start, figures, messages and routes, though not by times:");
+  } else {
+    out.push_back(fmt::format("{} class{} of {} ranks, {} of {} links; {}", report.classes.size(),
+                              report.classes.size() == 1 ? "" : "es", ranks_of(report),
+                              report.link_classes, report.links, worked_out));
+  }
   if (report.branches > 0)
     out.push_back(
         fmt::format("{} parts hang on one rank each; worked out for the {} histories that they had",
@@ -91,6 +100,7 @@ namespace {
 
 void add_fold(const FoldReport& report, bool with_classes, Json& out) {
   out.update({{"folded", report.folded},
+              {"by_rank", report.by_rank},
               {"classes", report.classes.size()},
               {"link_classes", report.link_classes},
               {"links", report.links},
