@@ -1,8 +1,10 @@
 // What the command can do and the page cannot: reading schedules of XML, which needs pugixml,
 // writing traces, machine calibrations, config.json of Hugging Face, outer steps of DiLoCo, and
 // checks of the passes that make a step. No request leads here; the functions exist for the linker
-// and say so.
+// and say so. Late ranks are folded by classes: the same times, later with thousands of ranks.
 #include "sim/execute/command_graph/backend.hpp"
+#include "sim/symmetry/rank_fold.hpp"
+#include "sim/symmetry/ranks/rank_recursion.hpp"
 #include "strategies/calibration/machine_file.hpp"
 #include "strategies/interop/msccl/msccl.hpp"
 #include "strategies/layout/passes.hpp"
@@ -55,6 +57,37 @@ ModelConfig read_hugging_face(ObjectReader& in) {
 std::span<const FactCheck> fact_checks() {
   return {};
 }
+
+namespace fold {
+
+std::optional<RankFold> find_rank_fold(const Network& network, const Workload& workload,
+                                       NetworkModel model, const FoldOptions& options) {
+  (void)network, (void)workload, (void)model, (void)options;
+  return std::nullopt;
+}
+
+std::optional<RankFold> make_rank_fold(Relations& relations, const Network& network,
+                                       const Workload& workload, NetworkModel model,
+                                       const FoldOptions& options) {
+  (void)relations, (void)network, (void)workload, (void)model, (void)options;
+  return std::nullopt;
+}
+
+void describe_ranks(const RankFold& fold, const Network& network, const Workload& workload,
+                    FoldReport& report) {
+  (void)fold, (void)network, (void)workload, (void)report;
+}
+
+std::optional<RankRecursionResult> run_rank_recursion(const Relations& relations,
+                                                      const ReceivedPairs& received,
+                                                      const RankCosts& costs,
+                                                      const Network& network,
+                                                      const Workload& workload) {
+  (void)relations, (void)received, (void)costs, (void)network, (void)workload;
+  return std::nullopt;
+}
+
+}  // namespace fold
 
 namespace app {
 
