@@ -25,6 +25,7 @@ std::vector<RankLayout> layouts_of(int members) {
   switches.push_back(-1);
   RankLayout node;
   node.per_node = members;
+  node.nvlink_domain = true;
   node.node_switches = switches;
   out.push_back(node);
   RankLayout fabric;
