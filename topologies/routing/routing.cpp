@@ -97,10 +97,12 @@ class ClusterRouter final : public Router, public BlockRouter, public LengthRout
     return cluster_.overlay().any_failed() && detour(source, target, rails, hash, route);
   }
 
-  /// None where something was changed, or paths are drawn by the numbers of their ends.
+  /// None where links failed or have another latency, or paths are drawn by the numbers of their
+  /// ends.
   [[nodiscard]] const std::optional<NodeBlocks>& blocks() const {
     std::call_once(looked_for_blocks_, [this] {
-      if (policy_ == RoutePolicy::automatic && cluster_.overlay().all().empty())
+      if (policy_ == RoutePolicy::automatic && !cluster_.overlay().any_failed() &&
+          !cluster_.overlay().any_delayed())
         blocks_ = NodeBlocks::find(cluster_.data());
     });
     return blocks_;
