@@ -11,11 +11,6 @@ bool sits_in_order(const CollectiveCall& call) {
   return true;
 }
 
-bool are_equivalent(const Endpoint& a, const Endpoint& b) {
-  return a.message_overhead == b.message_overhead && a.reduce_rate == b.reduce_rate &&
-         a.copy_rate == b.copy_rate;
-}
-
 bool ranks_are_alike(const Network& network, const CollectiveCall& call, std::size_t block) {
   for (std::size_t rank = block; rank < call.members.size(); ++rank) {
     if (!are_equivalent(network.endpoints[rank], network.endpoints[rank % block])) return false;

@@ -8,6 +8,12 @@
 
 namespace lockstep::fold {
 
+/// Whether messages, reductions and copies take the same at both.
+[[nodiscard]] inline bool are_equivalent(const Endpoint& a, const Endpoint& b) {
+  return a.message_overhead == b.message_overhead && a.reduce_rate == b.reduce_rate &&
+         a.copy_rate == b.copy_rate;
+}
+
 /// Equal blocks of ranks of a workload's only call that neither its schedule nor the network
 /// distinguishes.
 class BlockSymmetry {

@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
-bool are_equal(const Endpoint& a, const Endpoint& b) {
-  return a.message_overhead == b.message_overhead && a.reduce_rate == b.reduce_rate &&
-         a.copy_rate == b.copy_rate;
-}
-
 /// A transfer of the members of block 0; one per copy.
 struct Transfer {
   std::uint32_t from = 0;  // lanes of members
@@ -111,7 +106,7 @@ class Recursion {
     for (std::uint32_t m = 0; m < members_; ++m) {
       for (std::uint32_t copy = 0; copy < copies_; ++copy) {
         const Endpoint& endpoint = endpoint_of(m, copy);
-        alike_ = alike_ && are_equal(endpoint, endpoint_of(m, 0));
+        alike_ = alike_ && are_equivalent(endpoint, endpoint_of(m, 0));
         has_overhead_[m] = has_overhead_[m] || endpoint.message_overhead > Duration{};
         reduces_[m] = reduces_[m] || endpoint.reduce_rate.has_value();
         copies_data_[m] = copies_data_[m] || endpoint.copy_rate.has_value();

@@ -9,7 +9,8 @@ namespace lockstep {
 namespace {
 
 /// MLPerf Training, GPT-3 (mlcommons/training large_language_model/megatron-lm/README.md, section
-/// "Quality"): evaluation after every 24,576 sequences, on the 24,567 of the validation subset.
+/// "Quality"; quoted, not checked against the file): evaluation after every 24,576 sequences, on
+/// the 24,567 of the validation subset.
 constexpr Evaluations kMlperfGpt3{.every_sequences = 24'576, .sequences = 24'567};
 
 [[nodiscard]] std::int64_t batches(std::int64_t sequences, std::int64_t global_batch) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "sim/config/did_you_mean.hpp"
@@ -66,8 +67,11 @@ SpecialNames take_special(const std::string& list) {
     }
   }
   // NCCL's before the fastest, each once.
-  std::stable_sort(out.choices.begin(), out.choices.end(),
-                   [](const AutomaticChoice& a, const AutomaticChoice& b) { return a.by < b.by; });
+  const auto key = [](const AutomaticChoice& of) {
+    return std::tuple{of.by, of.symmetric_windows, of.zero_ctas};
+  };
+  std::sort(out.choices.begin(), out.choices.end(),
+            [&](const AutomaticChoice& a, const AutomaticChoice& b) { return key(a) < key(b); });
   out.choices.erase(std::unique(out.choices.begin(), out.choices.end()), out.choices.end());
   return out;
 }

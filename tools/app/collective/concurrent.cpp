@@ -251,13 +251,13 @@ class Concurrent {
     return schedules_[j]->slots() == 0 ? 1 : jobs_[j].repeat;
   }
 
-  /// With streams, which fold only as a whole, where one of the jobs needs them.
+  /// In streams, which are not folded, where one of the jobs needs them.
   [[nodiscard]] Workload workload_of(const std::vector<std::size_t>& chosen) const {
     Workload out;
     const bool in_streams = std::any_of(chosen.begin(), chosen.end(),
                                         [this](std::size_t j) { return calls_of(j) > 1; });
     for (const std::size_t j : chosen) {
-      add_calls(j, out);
+      add_calls(j, in_streams ? Duration{} : jobs_[j].start, out);
       if (in_streams) add_streams(j, out);
     }
     return out;
@@ -271,7 +271,7 @@ class Concurrent {
                        std::vector<Stage>(static_cast<std::size_t>(jobs_[j].repeat), stage));
   }
 
-  void add_calls(std::size_t j, Workload& workload) const {
+  void add_calls(std::size_t j, Duration start, Workload& workload) const {
     const ConcurrentCollective& job = jobs_[j];
     const SchedulePtr schedule = schedule_of_call(j);
     for (std::int64_t k = 0; k < calls_of(j); ++k) {
@@ -281,7 +281,7 @@ class Concurrent {
       call.members = job.ranks;
       call.block = layouts_[j].block;
       call.traffic_weight = job.traffic_weight;
-      if (job.start > Duration{}) call.starts.assign(job.ranks.size(), TimePoint{job.start});
+      if (start > Duration{}) call.starts.assign(job.ranks.size(), TimePoint{start});
     }
   }
 
@@ -289,8 +289,6 @@ class Concurrent {
   void add_streams(std::size_t j, Workload& workload) const {
     const ConcurrentCollective& job = jobs_[j];
     const auto end = static_cast<std::uint32_t>(workload.calls.size());
-    for (auto call = end - static_cast<std::uint32_t>(calls_of(j)); call < end; ++call)
-      workload.calls[call].starts.clear();
     for (std::size_t m = 0; m < job.ranks.size(); ++m) {
       Stream stream{job.ranks[m], job.name, {}};
       Activity wait;

@@ -26,6 +26,15 @@ Json only_row(const std::string& command) {
 
 }  // namespace
 
+TEST_CASE("a choice that is named twice is made once") {
+  const Json rows = rows_of(
+      "lockstep collective all_gather --cluster dgx-h100 --nodes 1 --size 1M --algorithm "
+      "auto:by=nccl,auto:by=nccl,windows=symmetric,auto:by=nccl,auto:by=nccl,windows=symmetric");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["algorithm"] == "auto:by=nccl");
+  CHECK(rows[1]["algorithm"] == "auto:by=nccl,windows=symmetric");
+}
+
 TEST_CASE("the sizes at which the fastest changes are found to the element") {
   // 16 ranks, c elements, M = 4c bytes and, cut in 16, M' = 64 ceil(c/16). one_shot
   // 2 us + 15 M 20 ps, recursive doubling 4 (2 us + M 20 ps), halving-doubling
