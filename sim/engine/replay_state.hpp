@@ -32,7 +32,9 @@ enum class EventKind : std::uint8_t {
   issued,                // [stream] its next operation has been launched
   external,              // [entry] from the part that others replay
   resumes,               // [cell] of RecordedWork: the record that it follows is at its end
+  changes_speed,         // [change] of Workload::speed_changes
 };
+static_assert(static_cast<std::uint32_t>(EventKind::changes_speed) < 16, "as Event::kind");
 
 /// Clock, input and the tracks that can continue. Copyable.
 struct ReplayState {

@@ -37,7 +37,12 @@ Streams::Streams(const ReplayState& state)
   LOCKSTEP_CHECK(workload_->slowed_permille >= 1000);
   const bool slows = std::any_of(workload_->calls.begin(), workload_->calls.end(),
                                  [](const auto& call) { return call.slowed_permille > kWhole; });
-  if (workload_->slowed_permille > kWhole || slows) {
+  const bool changes = !workload_->speed_changes.empty();
+  if (changes) {
+    speed_.resize(state.network->endpoints.size(), SpeedChange::kNormal);
+    in_force_ = speed_;
+  }
+  if (workload_->slowed_permille > kWhole || slows || changes) {
     computing_at_.resize(state.network->endpoints.size());
     slowing_.resize(state.network->endpoints.size());
     slowed_.resize(state.network->endpoints.size(), kWhole);
@@ -62,6 +67,25 @@ void Streams::announce_calls() {
       collectives_->set_caller(call, member, s);
     }
   }
+}
+
+void Streams::announce_speed_changes() {
+  for (std::uint32_t i = 0; i < workload_->speed_changes.size(); ++i) {
+    const SpeedChange& change = workload_->speed_changes[i];
+    LOCKSTEP_CHECK(change.endpoint < speed_.size());
+    LOCKSTEP_CHECK(change.ppm > 0 && change.ppm <= SpeedChange::kNormal);
+    if (change.at > state_->now()) {
+      state_->queue.push(make_event(EventKind::changes_speed, i, change.at));
+    } else {
+      speed_[change.endpoint] = in_force_[change.endpoint] = change.ppm;
+    }
+  }
+}
+
+void Streams::change_speed_of_endpoint(std::uint32_t change) {
+  const SpeedChange& of = workload_->speed_changes[change];
+  speed_[of.endpoint] = of.ppm;
+  changed_.push_back(of.endpoint);
 }
 
 /// Gives every stream its lists of dependents, one an operation, those of a pattern in common.
@@ -206,6 +230,17 @@ namespace {
       static_cast<std::int64_t>((product + denominator / 2) / Int128{denominator}));
 }
 
+/// What took `of` at one pace, at another.
+[[nodiscard]] Duration at_pace(Duration of, const Pace& before, const Pace& after) {
+  if (before.ppm == after.ppm) return scaled(of, after.permille, before.permille);
+  return scaled(of, after.permille * before.ppm, before.permille * after.ppm);
+}
+
+/// That of one operation.
+[[nodiscard]] Pace seen_by(const Activity& operation, const Pace& pace) {
+  return operation.any_speed ? Pace{pace.permille} : pace;
+}
+
 }  // namespace
 
 void Streams::begin_computing(std::uint32_t stream, const Activity& operation) {
@@ -231,9 +266,14 @@ void Streams::begin_computing(std::uint32_t stream, const Activity& operation) {
 /// At the present speed.
 Duration Streams::time_of(std::uint32_t stream, std::uint32_t index) const {
   const Stream& of = workload_->streams[stream];
-  const Duration alone = of.all()[index].duration;
-  const std::int64_t permille = streams_[stream].slows ? slowed_[of.endpoint] : kWhole;
-  return permille > kWhole ? scaled(alone, permille, kWhole) : alone;
+  const Activity& operation = of.all()[index];
+  if (!streams_[stream].slows) return operation.duration;
+  const Pace now = seen_by(operation, pace(of.endpoint));
+  return now == Pace{} ? operation.duration : at_pace(operation.duration, Pace{}, now);
+}
+
+Pace Streams::pace(EndpointId at) const {
+  return {slowed_[at], in_force_.empty() ? SpeedChange::kNormal : in_force_[at]};
 }
 
 /// Of an operation whose predecessor's end is known.
@@ -295,15 +335,16 @@ void Streams::communicates(std::uint32_t stream, std::int64_t permille, bool beg
 
 void Streams::change_speeds() {
   for (const EndpointId at : changed_) {
-    const std::int64_t now = slowest(slowing_[at]);
-    const std::int64_t before = std::exchange(slowed_[at], now);
-    if (before == now) continue;  // as before this instant
-    for (const std::uint32_t stream : computing_at_[at]) change_speed(stream, before, now);
+    const Pace before = pace(at);
+    slowed_[at] = slowest(slowing_[at]);
+    if (!speed_.empty()) in_force_[at] = speed_[at];
+    if (pace(at) == before) continue;  // as before this instant
+    for (const std::uint32_t stream : computing_at_[at]) change_pace(stream, before, pace(at));
   }
   changed_.clear();
 }
 
-void Streams::change_speed(std::uint32_t stream, std::int64_t before, std::int64_t after) {
+void Streams::change_pace(std::uint32_t stream, const Pace& before, const Pace& after) {
   StreamState& state = streams_[stream];
   const std::vector<TimePoint>& ends = ends_[stream];
   while (ends[state.index] <= state_->now()) {
@@ -315,8 +356,10 @@ void Streams::change_speed(std::uint32_t stream, std::int64_t before, std::int64
     time_run(stream, state.index, state.began + time_of(stream, state.index));
     return;
   }
+  const Activity& operation = workload_->streams[stream].all()[state.index];
   const Duration left = ends[state.index] - state_->now();
-  time_run(stream, state.index, state_->now() + scaled(left, after, before));
+  time_run(stream, state.index,
+           state_->now() + at_pace(left, seen_by(operation, before), seen_by(operation, after)));
 }
 
 /// When an operation on a shared processor is done that its stream has reached.

@@ -31,6 +31,14 @@ struct StreamState {
   Duration earlier;  // by so much it is launched earlier than its operations say
 };
 
+/// The pace of an endpoint's computation: its time is `permille` thousandths of the normal time at
+/// `ppm` millionths of the normal speed.
+struct Pace {
+  std::int64_t permille = 1000;
+  std::int64_t ppm = SpeedChange::kNormal;
+  friend bool operator==(const Pace&, const Pace&) = default;
+};
+
 /// The highest of what slows computation down, in thousandths of its time; 1000: nothing does.
 [[nodiscard]] std::int64_t slowest(const std::vector<std::int64_t>& permilles);
 
@@ -49,6 +57,8 @@ class Streams {
   void join(const Siblings& siblings);
   /// Reports to the collectives who calls them.
   void announce_calls();
+  /// Puts changes of speed on the queue; those at the start hold at once.
+  void announce_speed_changes();
 
   /// Begins the stream's next operation if nothing holds it back.
   void run(std::uint32_t stream);
@@ -58,8 +68,10 @@ class Streams {
   /// A call during which computation takes `permille` of its time begins or ends on a stream's
   /// endpoint.
   void communicates(std::uint32_t stream, std::int64_t permille, bool begins);
+  /// A change of Workload::speed_changes takes effect.
+  void change_speed_of_endpoint(std::uint32_t change);
   /// At the end of an instant: what is left of computation in flight takes longer from the first
-  /// collective on, and less long from the end of the last.
+  /// collective on, and less long from the end of the last; likewise at another speed.
   void change_speeds();
   /// Launches from the start of the streams, not from the end of an operation, are earlier from now
   /// on: by what the host gains on the device in that many periods.
@@ -118,7 +130,8 @@ class Streams {
 
   [[nodiscard]] TimePoint issued_at(std::uint32_t stream, std::uint32_t index) const;
   void begin_operation(std::uint32_t stream);
-  void change_speed(std::uint32_t stream, std::int64_t before, std::int64_t after);
+  void change_pace(std::uint32_t stream, const Pace& before, const Pace& after);
+  [[nodiscard]] Pace pace(EndpointId at) const;
   void touch(std::uint32_t stream);
   void begin_computing(std::uint32_t stream, const Activity& operation);
   [[nodiscard]] Duration time_of(std::uint32_t stream, std::uint32_t index) const;
@@ -148,8 +161,10 @@ class Streams {
   // Per endpoint, ascending: streams that compute on no processor; empty where nothing slows.
   std::vector<std::vector<std::uint32_t>> computing_at_;
   std::vector<std::vector<std::int64_t>> slowing_;  // per endpoint: of the collectives in flight
-  std::vector<std::int64_t> slowed_;  // per endpoint, in thousandths, before this instant
-  std::vector<EndpointId> changed_;   // in this instant, perhaps
+  std::vector<std::int64_t> slowed_;    // per endpoint, in thousandths, before this instant
+  std::vector<std::int64_t> speed_;     // per endpoint, in millionths; empty: none changes
+  std::vector<std::int64_t> in_force_;  // the same, before this instant
+  std::vector<EndpointId> changed_;     // in this instant, perhaps
 };
 
 }  // namespace lockstep::engine

@@ -20,7 +20,7 @@ enum class TransportEvent : std::uint8_t {
   delivered,   // the transfer is complete
   left,        // the last byte has left the sender; `id` is the transfer. For the engine
 };
-inline constexpr std::uint32_t kEngineEvents = 8;
+inline constexpr std::uint32_t kEngineEvents = 5;
 
 /// Interface of all network models. The engine starts transfers, passes events back to the
 /// transport that pushed them, and calls settle() once per instant.

@@ -47,6 +47,7 @@ struct Activity {
   static constexpr std::uint32_t kOwnProcessor = UINT32_MAX;
   enum class Kind : std::uint8_t { compute, send, receive, collective };
   Kind kind = Kind::compute;
+  bool any_speed = false;            // compute: as long at any speed of its endpoint
   Duration duration;                 // compute
   EndpointId peer = 0;               // send, receive
   std::uint32_t tag = 0;             // send, receive: matched in order per (from, to, tag)
@@ -100,9 +101,18 @@ struct Stream {
   }
 };
 
+/// From an instant on, an endpoint computes at another speed (except on a processor).
+struct SpeedChange {
+  static constexpr std::int64_t kNormal = 1'000'000;
+  EndpointId endpoint = 0;
+  TimePoint at;
+  std::int64_t ppm = kNormal;  // millionths of its normal speed: 1 to kNormal
+};
+
 struct Workload {
   std::vector<CollectiveCall> calls;
   std::vector<Stream> streams;
+  std::vector<SpeedChange> speed_changes{};  // of each endpoint, ascending in time
   /// Slots of every (from, to, tag) of streams, as Schedule::slots(): 0 blocks a sender until
   /// arrival, kNoLimit never blocks.
   int slots = 0;

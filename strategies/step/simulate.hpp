@@ -17,6 +17,7 @@
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/step/lowering/collective_choice.hpp"
 #include "strategies/step/lowering/fold_step.hpp"
+#include "strategies/step/lowering/rank_speed.hpp"
 #include "topologies/devices/device.hpp"
 #include "topologies/graph/cluster.hpp"
 
@@ -38,8 +39,7 @@ enum class Folding : std::uint8_t { automatic, off, always };
 struct SimulationOptions {
   Fidelity fidelity = Fidelity::automatic;
   Folding fold = Folding::automatic;
-  /// Relative speed of ranks, 1 being normal; kernel times are divided by it.
-  std::map<int, double> speeds{};
+  RankSpeeds speeds{};
   NetworkModel network = NetworkModel::fluid;
   std::filesystem::path nccl_tuning{};  // of configs/nccl
   std::vector<NcclCost> costs{};        // override the shipped costs

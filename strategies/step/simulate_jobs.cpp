@@ -46,6 +46,7 @@ class LoweredJob {
          .endpoint = [&job](int rank) { return job.gpus[static_cast<std::size_t>(rank)]; },
          .slowdown = job.cost.slowdown_while_communicating(),
          .speeds = job.options.speeds});
+    LOCKSTEP_CHECK(lowered_.workload.speed_changes.empty());
   }
 
   [[nodiscard]] const Workload& workload() const { return lowered_.workload; }

@@ -16,7 +16,8 @@ struct PlacedJob {
   std::shared_ptr<const Program> program;  // without hosts
   const ParallelConfig& parallel;
   const CostModel& cost;
-  /// Speeds, tuning, costs and host figures of its own; fidelity and folding do not apply.
+  /// Speeds without windows, tuning, costs and host figures of its own; fidelity and folding do
+  /// not apply.
   const SimulationOptions& options;
   std::vector<EndpointId> gpus;  // of its ranks, in order
   int steps = 1;                 // one after the other

@@ -16,7 +16,7 @@
 namespace lockstep {
 namespace {
 
-void run(const std::string& configs, const std::string& name, const std::map<int, double>& speeds) {
+void run(const std::string& configs, const std::string& name, const RankSpeeds& speeds) {
   const std::clock_t begin = std::clock();
   const Scenario scenario = load_scenario(configs + "/scenarios/" + name + ".json", {}, configs);
   const Cluster& cluster = scenario.cluster.cluster;
@@ -45,8 +45,8 @@ int main(int argc, char** argv) {
   if (argc != 3 && argc != 5) return 2;
   lockstep::cli::tune_malloc();
   try {
-    std::map<int, double> speeds;
-    if (argc == 5) speeds[std::atoi(argv[3])] = std::atof(argv[4]);
+    lockstep::RankSpeeds speeds;
+    if (argc == 5) speeds[std::atoi(argv[3])].speed = std::atof(argv[4]);
     lockstep::run(argv[1], argv[2], speeds);
   } catch (const std::exception& error) {
     fmt::print("| {} | {} |\n", argv[2], error.what());

@@ -165,7 +165,7 @@ TEST_CASE("an empty value is refused, not taken for the default") {
        {" run mlp-two-gpus --calibration ''", "--calibration: expected FILE, got \"\""},
        {" run ''", "scenario: expected SCENARIO|RESULT|POINT, got \"\""},
        {" plan mlp-two-gpus --objective ''", "--objective: expected METRIC, got \"\""},
-       {" run mlp-two-gpus --set-rank 1 ''", "--set-rank: expected RANK compute=SPEED, got \"\""}});
+       {" run mlp-two-gpus --set-rank 1 ''", "--set-rank: expected RANKS SETTINGS, got \"\""}});
 }
 
 TEST_CASE("a size that a cluster cannot have is blamed on the option, not on the file") {

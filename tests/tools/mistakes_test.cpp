@@ -264,11 +264,6 @@ TEST_CASE("a root beyond the ranks is refused by every command that takes one") 
                   "--root: expected a rank from 0 to 1, got 5\n"}});
 }
 
-TEST_CASE("slowing many ranks is answered with the option for it") {
-  check_refused({{"run llama3-70b --set-rank all compute=0.95",
-                  "got \"all\"; several ranks are slowed by --gpu-speed all=0.95 or 0..63=0.9\n"}});
-}
-
 TEST_CASE("a mistyped name, key or number is answered with the one that is near") {
   check_refused(
       {{"run lama3-70b", R"(no scenario named "lama3-70b"; did you mean "llama3-70b-dgx-h100"?)"},

@@ -58,7 +58,7 @@ BY_NAME = {
 BY_TYPE = {
     "N": "integer", "A..B": "range", "AxB": "dimensions", "KEY=VALUE": "assignments",
     "KEY=VALUES": "vary", "KEY=VALUE,...": "settings", "LINK SETTINGS": "pairs",
-    "RANK SETTINGS": "pairs", "RANK compute=SPEED": "pairs", "RANKS=SPEED": "assignments",
+    "RANK SETTINGS": "pairs", "RANKS SETTINGS": "pairs", "RANKS=SPEED": "assignments",
     "NAME=SHARE": "assignments", "LIST": "list", "METRIC,METRIC...": "list",
 }  # fmt: skip
 ANNOTATIONS = {

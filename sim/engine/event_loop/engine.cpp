@@ -49,6 +49,7 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
   if (reuses) reused_.emplace(state_, replay_separately);
   join();
   streams_.announce_calls();
+  streams_.announce_speed_changes();
   if (collectives_.share_ends()) work_.share_ends();
   collectives_.begin_uncalled();
   for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) streams_.run(stream);
@@ -144,6 +145,9 @@ void Engine::handle(const Event& event) {
         break;
       case EventKind::resumes:
         recorded_->resume(event.id);
+        break;
+      case EventKind::changes_speed:
+        streams_.change_speed_of_endpoint(event.id);
         break;
     }
   }

@@ -118,7 +118,8 @@ std::optional<PeriodicReplay> replay_periodic(const Network& network, const Work
                                               NetworkModel model,
                                               const std::vector<RepeatingPart>& parts,
                                               std::int64_t left_out) {
-  if (parts.empty() || !can_reuse(network, workload, model)) return std::nullopt;
+  if (parts.empty() || !workload.speed_changes.empty()) return std::nullopt;
+  if (!can_reuse(network, workload, model)) return std::nullopt;
   Engine engine(network, workload, model, true);
   const std::optional<Duration> period = engine.advance_to_period(parts);
   if (!period) return std::nullopt;

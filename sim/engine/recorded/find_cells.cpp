@@ -33,7 +33,10 @@ class RecordedWork::Finder {
     for (std::uint32_t s = 0; s < workload_.streams.size(); ++s)
       at_[workload_.streams[s].endpoint].push_back(s);
     find_private_calls();
-    for (EndpointId endpoint = 0; endpoint < at_.size(); ++endpoint) find_own(at_[endpoint]);
+    std::vector<bool> changes(at_.size(), false);
+    for (const SpeedChange& change : workload_.speed_changes) changes[change.endpoint] = true;
+    for (EndpointId endpoint = 0; endpoint < at_.size(); ++endpoint)
+      if (!changes[endpoint]) find_own(at_[endpoint]);
     leave_out_joined_by_others();
     join();
     std::map<EndpointId, std::vector<EndpointId>> joined;

@@ -27,18 +27,13 @@ std::vector<int> name_of(const TrainingStepCommunication& of) {
 }  // namespace
 
 CoarseRankClasses::CoarseRankClasses(const Program& program, const std::vector<RoleProgram>& roles,
-                                     const std::map<int, double>& speeds)
+                                     const RankSpeeds& speeds)
     : speeds_{speeds}, communications_{program, roles} {
   const int all = program.mesh.ranks() + hosts_of(program);
   for (int rank = 0; rank < all; ++rank) role_.push_back(role_played(program, rank));
   find_touches();
   refine();
   number();
-}
-
-double CoarseRankClasses::speed(int rank) const {
-  const auto found = speeds_.find(rank);
-  return found == speeds_.end() ? 1.0 : found->second;
 }
 
 void CoarseRankClasses::find_touches() {
@@ -61,10 +56,10 @@ void CoarseRankClasses::add_touches(int rank, std::map<std::vector<int>, std::si
 /// Starts with kinds by role and speed, and parts those that are in touch with different kinds: in
 /// a group, or at the other end of a message.
 void CoarseRankClasses::refine() {
-  std::map<std::pair<std::size_t, double>, std::uint64_t> first;
+  std::map<std::pair<std::size_t, RankSpeed>, std::uint64_t> first;
   std::vector<fold::Key> keys;
   for (std::size_t rank = 0; rank < role_.size(); ++rank) {
-    const std::pair seen{role_[rank], speed(static_cast<int>(rank))};
+    const std::pair seen{role_[rank], speed_of(speeds_, static_cast<int>(rank))};
     keys.push_back(
         fold::KeyBuilder{}.add(first.try_emplace(seen, first.size()).first->second).key());
   }
@@ -125,7 +120,8 @@ std::vector<std::uint32_t> CoarseRankClasses::peers_of(const Peering& touch,
 std::string CoarseRankClasses::difference(std::uint32_t of, std::uint32_t usual) const {
   const int own = representatives_[of];
   const int other = representatives_[usual];
-  if (speed(own) != speed(other)) return fmt::format("computes at {} of the speed", speed(own));
+  const RankSpeed& speed = speed_of(speeds_, own);
+  if (speed != speed_of(speeds_, other)) return description(speed);
   // What it is in touch with and the other is not: the rarest.
   const Peering* by = nullptr;
   std::uint32_t rarest = kNobody;

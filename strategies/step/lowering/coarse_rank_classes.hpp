@@ -15,10 +15,9 @@ namespace lockstep {
 /// classes. Coarser than FoldedTrainingStep, because a collective ends for all members at once.
 class CoarseRankClasses {
  public:
-  /// `speeds`: relative speed of ranks that differ from the rest. Keeps references to all
-  /// arguments.
+  /// Keeps references to all arguments.
   CoarseRankClasses(const Program& program, const std::vector<RoleProgram>& roles,
-                    const std::map<int, double>& speeds);
+                    const RankSpeeds& speeds);
 
   /// First rank of each class; hosts last.
   [[nodiscard]] const std::vector<int>& representatives() const { return representatives_; }
@@ -45,9 +44,8 @@ class CoarseRankClasses {
   void number();
   [[nodiscard]] std::vector<std::uint32_t> peers_of(const Peering& touch, std::uint32_t rank) const;
   [[nodiscard]] std::string difference(std::uint32_t of, std::uint32_t usual) const;
-  [[nodiscard]] double speed(int rank) const;
 
-  const std::map<int, double>& speeds_;
+  const RankSpeeds& speeds_;
   TrainingStepCommunications communications_;
   std::vector<std::size_t> role_;  // per rank, then per host
   std::vector<Peering> touches_;

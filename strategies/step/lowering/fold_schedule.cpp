@@ -24,13 +24,11 @@ TrainingStepSchedule::TrainingStepSchedule(const Program& program,
                                            const TrainingStepCommunications& communications,
                                            CollectiveChoice& choice,
                                            const std::function<EndpointId(int)>& endpoint,
-                                           const std::map<int, double>& speeds)
+                                           const RankSpeeds& speeds)
     : program_{program}, communications_{communications} {
   const int ranks = program.mesh.ranks() + hosts_of(program);
   for (int rank = 0; rank < ranks; ++rank) {
-    const auto speed = speeds.find(rank);
-    add_rank(rank, role_played(program, rank), endpoint, choice,
-             speed == speeds.end() ? 1 : speed->second);
+    add_rank(rank, role_played(program, rank), endpoint, choice, speed_of(speeds, rank));
   }
   performers_ = ranks;
   add_switches();
@@ -89,9 +87,12 @@ int TrainingStepSchedule::player(const RankPart& part, int position) const {
 
 void TrainingStepSchedule::add_rank(int rank, std::size_t role,
                                     const std::function<EndpointId(int)>& endpoint,
-                                    CollectiveChoice& choice, double speed) {
+                                    CollectiveChoice& choice, const RankSpeed& speed) {
   std::vector<RankPart>& parts = parts_.emplace_back();
-  std::vector<std::uint64_t> kind{role, bits_of(speed)};
+  std::vector<std::uint64_t> kind{role, bits_of(speed.speed), speed.windows.size()};
+  for (const SlowWindow& window : speed.windows)
+    kind.insert(kind.end(), {static_cast<std::uint64_t>(window.from.ps()),
+                             static_cast<std::uint64_t>(window.until.ps()), bits_of(window.speed)});
   std::uint32_t next = 1;
   for (const std::uint32_t id : communications_.of_role(role)) {
     RankPart part{.communication = id, .first_step = next, .steps = 1};

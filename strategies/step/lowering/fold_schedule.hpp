@@ -11,6 +11,7 @@
 #include "sim/schedule/schedule.hpp"
 #include "strategies/step/lowering/collective_choice.hpp"
 #include "strategies/step/lowering/fold_communications.hpp"
+#include "strategies/step/lowering/rank_speed.hpp"
 
 namespace lockstep {
 
@@ -35,10 +36,10 @@ struct RankPart {
 /// hosts, then reducing switches. States who communicates with whom, not when. A block is one byte.
 class TrainingStepSchedule final : public Schedule {
  public:
-  /// `speeds`: relative speed of ranks that differ from the rest. `endpoint`: of a rank or host.
+  /// `endpoint`: of a rank or host.
   TrainingStepSchedule(const Program& program, const TrainingStepCommunications& communications,
                        CollectiveChoice& choice, const std::function<EndpointId(int)>& endpoint,
-                       const std::map<int, double>& speeds);
+                       const RankSpeeds& speeds);
 
   [[nodiscard]] int ranks() const override { return static_cast<int>(parts_.size()); }
   [[nodiscard]] std::int64_t blocks() const override { return 1; }
@@ -74,7 +75,7 @@ class TrainingStepSchedule final : public Schedule {
   void add_switches();
   void add_switch_part(const GroupKey& key, const ChosenGroup& group, std::size_t index);
   void add_rank(int rank, std::size_t role, const std::function<EndpointId(int)>& endpoint,
-                CollectiveChoice& choice, double speed);
+                CollectiveChoice& choice, const RankSpeed& speed);
   [[nodiscard]] const ChosenCollective* choose(std::uint32_t id, int rank,
                                                const std::function<EndpointId(int)>& endpoint,
                                                CollectiveChoice& choice);

@@ -309,11 +309,8 @@ std::vector<Bytes> FoldedTrainingStep::link_bytes(const ReplayResult& result) co
 /// Against the largest class of its role, the first of several.
 std::string FoldedTrainingStep::difference(std::size_t of, std::size_t usual) const {
   if (of == usual) return {};
-  const auto speed = [this](std::size_t c) {
-    const auto found = in_.speeds.find(representatives_[c]);
-    return found == in_.speeds.end() ? 1.0 : found->second;
-  };
-  if (speed(of) != speed(usual)) return fmt::format("computes at {} of the speed", speed(of));
+  const RankSpeed& speed = speed_of(in_.speeds, representatives_[of]);
+  if (speed != speed_of(in_.speeds, representatives_[usual])) return description(speed);
   return fold::difference_between(partition_.first_member[of], partition_.first_member[usual],
                                   relations_, partition_, in_.network, workload_);
 }

@@ -36,7 +36,7 @@ struct TrainingStepFoldingInput {
   NetworkModel model = NetworkModel::fluid;
   CollectiveChoice& choice;
   std::function<EndpointId(int)> endpoint;  // of a rank or host
-  std::map<int, double> speeds{};           // relative speed of ranks that differ from the rest
+  RankSpeeds speeds{};
   std::uint64_t most_relations = std::uint64_t{1} << 25U;
 };
 

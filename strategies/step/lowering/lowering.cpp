@@ -91,6 +91,7 @@ class Lowerer {
     std::optional<RoleLowering>& lowered = roles_[role.role];
     if (!lowered) lowered = lower_role(role, in_.kernels);
     const EndpointId endpoint = with_->begin(rank);
+    add_windows(rank, endpoint);
     Communications part = communications_of(role, *lowered);
     const RankPattern& pattern = pattern_of(rank, role, *lowered, std::move(part.launches));
     const auto first = static_cast<std::uint32_t>(out_.workload.streams.size());
@@ -105,10 +106,18 @@ class Lowerer {
     out_.places.push_back({pattern.places, first});
   }
 
+  void add_windows(int rank, EndpointId endpoint) {
+    for (const SlowWindow& window : speed_of(in_.speeds, rank).windows) {
+      const auto ppm = std::llround(window.speed * SpeedChange::kNormal);
+      out_.workload.speed_changes.push_back({endpoint, window.from, ppm});
+      if (window.until != SlowWindow::kNoEnd)
+        out_.workload.speed_changes.push_back({endpoint, window.until, SpeedChange::kNormal});
+    }
+  }
+
   const RankPattern& pattern_of(int rank, const RoleProgram& role, const RoleLowering& lowered,
                                 std::vector<std::optional<Duration>> launches) {
-    const auto found = in_.speeds.find(rank);
-    const double speed = found == in_.speeds.end() ? 1 : found->second;
+    const double speed = speed_of(in_.speeds, rank).speed;
     std::vector<RankPattern>& known = patterns_[role.role];
     for (const RankPattern& each : known)
       if (each.speed == speed && each.launches == launches) return each;
@@ -222,7 +231,9 @@ class Lowerer {
     const RoleOperation& operation = role->operations[index];
     const MessageTime time = in_.times->message(rank, *role, operation);
     activity(at).duration = time.sending;
+    activity(at).any_speed = true;
     Activity flight;
+    flight.any_speed = true;
     flight.duration = time.latency;
     flight.after = {at};
     const auto stream = static_cast<std::uint32_t>(out_.workload.streams.size());

@@ -12,6 +12,7 @@
 #include "sim/schedule/workload.hpp"
 #include "strategies/step/lowering/collective_choice.hpp"
 #include "strategies/step/lowering/kernel_times.hpp"
+#include "strategies/step/lowering/rank_speed.hpp"
 
 namespace lockstep {
 
@@ -78,8 +79,7 @@ struct LoweringInput {
   CommunicationTimes* times = nullptr;
   std::function<EndpointId(int)> endpoint;  // of a rank or host
   double slowdown = 1;                      // factor on computation while communicating
-  /// Relative speed of ranks; kernel times are divided by it.
-  std::map<int, double> speeds{};
+  RankSpeeds speeds{};
   /// If folded: `ranks` are its representatives and endpoints its classes.
   FoldedTrainingStep* fold = nullptr;
   /// With `times`: `ranks` are its representatives.

@@ -79,7 +79,10 @@ class PatternWriter {
       stream.emplace_back();
       return;
     }
-    if (*launch > Duration{}) stream.emplace_back().duration = *launch;
+    if (*launch > Duration{}) {
+      stream.emplace_back().duration = *launch;
+      stream.back().any_speed = true;
+    }
     Activity& call = stream.emplace_back();
     call.kind = Activity::Kind::collective;
     call.call = calls_[role_lowering_.stream_of[index]]++;

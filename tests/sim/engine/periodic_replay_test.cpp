@@ -127,4 +127,10 @@ TEST_CASE("the queue model and shared processors are replayed whole") {
   CHECK_FALSE(replay_periodic(two_hosts(), shared, kFluid, parts(6), 1));
 }
 
+TEST_CASE("a workload whose speeds change has no periods") {
+  Workload slower = chain(6, 20_us, 9_us);
+  slower.speed_changes = {{0, TimePoint{40_us}, 500'000}};
+  CHECK_FALSE(replay_periodic(two_hosts(), slower, kFluid, parts(6), 1));
+}
+
 }  // namespace lockstep::test

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -98,5 +99,27 @@ struct Draw {
   }
   bool one_in(std::int64_t n) { return below(n) == 0; }
 };
+
+/// Times before `end` in which some endpoints compute more slowly. Of a stream of its own, so that
+/// what else `seed` draws stays.
+inline void add_slow_windows(Workload& workload, EndpointId endpoints, TimePoint end,
+                             std::uint64_t seed) {
+  Draw draw{std::mt19937_64{~seed}};
+  const std::int64_t last = end.ps() + 1;
+  for (std::int64_t i = draw.below(4); i > 0; --i) {
+    const auto at = static_cast<EndpointId>(draw.below(endpoints));
+    std::int64_t from = draw.one_in(4) ? 0 : draw.below(last);
+    for (std::int64_t windows = 1 + draw.below(3); windows > 0; --windows) {
+      const std::int64_t until = from + 1 + draw.below(1 + last / 4);
+      const std::int64_t ppm = 1000 * (100 + draw.below(900));
+      workload.speed_changes.push_back({at, TimePoint{Duration::picoseconds(from)}, ppm});
+      if (draw.one_in(5)) break;
+      workload.speed_changes.push_back({at, TimePoint{Duration::picoseconds(until)}});
+      from = until + (draw.one_in(3) ? 0 : draw.below(1 + last / 4));
+    }
+  }
+  std::stable_sort(workload.speed_changes.begin(), workload.speed_changes.end(),
+                   [](const auto& a, const auto& b) { return a.at < b.at; });
+}
 
 }  // namespace lockstep::test

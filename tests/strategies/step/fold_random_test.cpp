@@ -51,8 +51,8 @@ FoldCase drawn(std::mt19937_64& draw, RandomLayout layout, Cluster cluster) {
   const std::uint64_t stragglers = draw() % 3 == 0 ? 1 + draw() % 2 : 0;
   for (std::uint64_t i = 0; i < stragglers; ++i) {
     const auto rank = static_cast<int>(draw() % static_cast<std::uint64_t>(ranks));
-    out.options.speeds[rank] = draw() % 2 == 0 ? 0.8 : 1.25;
-    out.name += fmt::format("; rank {} at {}", rank, out.options.speeds[rank]);
+    out.options.speeds[rank].speed = draw() % 2 == 0 ? 0.8 : 1.25;
+    out.name += fmt::format("; rank {} at {}", rank, out.options.speeds[rank].speed);
   }
   if (draw() % 3 == 0) {
     const std::uint64_t seed = draw();
@@ -121,6 +121,43 @@ TEST_CASE("the same where a link is gone and there is another way") {
         draw() % 2 == 0 ? drawn_odd_cluster(draw, ranks) : cluster_of("fat-tree", ranks + 24);
     return with_failed_link(cluster, draw());
   });
+  CHECK(all.classes < all.ranks);
+}
+
+namespace {
+
+/// Ranks, or groups of eight, that are slower in up to two windows of the step, and perhaps before.
+void add_transient(std::mt19937_64& draw, FoldCase& of) {
+  const Duration step = simulated_step(of, Folding::automatic).timeline.end.since_start();
+  const auto ranks = static_cast<std::uint64_t>(of.layout.parallel.ranks());
+  const auto instant = [&] {
+    return TimePoint{Duration::picoseconds(
+        static_cast<std::int64_t>(draw() % static_cast<std::uint64_t>(step.ps() + 1)))};
+  };
+  for (std::uint64_t i = 1 + draw() % 3; i > 0; --i) {
+    std::vector<SlowWindow> windows;
+    TimePoint from = draw() % 4 == 0 ? TimePoint{} : instant();
+    for (std::uint64_t many = 1 + draw() % 2; many > 0; --many) {
+      SlowWindow window{from};
+      window.speed = 0.001 * static_cast<double>(100 + draw() % 900);
+      if (draw() % 5 > 0) window.until = from + 1_ps + instant().since_start();
+      windows.push_back(window);
+      if (window.until == SlowWindow::kNoEnd) break;
+      from = draw() % 3 == 0 ? window.until : window.until + instant().since_start();
+    }
+    const std::uint64_t first = draw() % ranks;
+    const std::uint64_t last = draw() % 3 == 0 ? std::min(first + 8, ranks) : first + 1;
+    for (std::uint64_t rank = first; rank < last; ++rank)
+      of.options.speeds[static_cast<int>(rank)].windows = windows;
+    of.name += fmt::format("; ranks {} to {}: {}", first, last - 1,
+                           description(of.options.speeds[static_cast<int>(first)]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the same where stragglers come and go") {
+  const Totals all = hold_all(20'261'128, drawn_cluster, add_transient);
   CHECK(all.classes < all.ranks);
 }
 

@@ -45,10 +45,9 @@ SlowGpuEffect slow_step(const TrainingStepRequest& request, const TrainingStepRe
   if (slowdown <= 1) return out;
   const int rank = first_rank_of_stage(step.scenario.parallel, busiest_stage(step));
   TrainingStepRequest slow = request;
-  const auto speed = step.options.speeds.find(rank);
+  slow.speeds.clear();  // they are among those of the simulation
   slow.simulation.speeds = step.options.speeds;
-  slow.simulation.speeds[rank] =
-      (speed == step.options.speeds.end() ? 1 : speed->second) / slowdown;
+  slow.simulation.speeds[rank].speed /= slowdown;
   // Its baseline is the plain step at the same fidelity, unless the request changes other things.
   slow.step_only = is_changed(request);
   try {

@@ -47,6 +47,11 @@ void check_plain(const TrainingStepRequest& request, const PreparedTrainingStep&
     throw RequestError("job", name + " has parameter servers, which share no cluster here");
   if (prepared.scenario.parallel.averages())
     throw RequestError("job", name + " averages parameters: its steps are not equal");
+  for (const auto& [rank, speed] : prepared.options.speeds)
+    if (!speed.windows.empty())
+      throw RequestError(fmt::format("set_rank {}", rank),
+                         "from and until are times of a single step; jobs that share a cluster "
+                         "repeat theirs");
   if (request.links.any() || !request.calibration.empty())
     throw RequestError("job", "changed links and calibrations are not for jobs on one cluster");
 }

@@ -59,6 +59,16 @@ void refuse_idle_weights(NetworkModel model, const ParallelConfig& parallel) {
        "parallel.traffic_weights requires fluid or alpha-beta"}});
 }
 
+/// Windows are times of one step.
+void refuse_windows_of_mean(const RankSpeeds& speeds, const ParallelConfig& parallel) {
+  if (!parallel.averages() || parallel.average_every == 1) return;
+  for (const auto& [rank, speed] : speeds)
+    if (!speed.windows.empty())
+      throw RequestError(fmt::format("set_rank {}", rank),
+                         "from and until are times of a single step; this scenario averages "
+                         "parameters, and its result is the mean of several steps");
+}
+
 }  // namespace
 
 SimulationOptions simulation_options(const TrainingStepRequest& request, const Scenario& scenario,
@@ -68,6 +78,7 @@ SimulationOptions simulation_options(const TrainingStepRequest& request, const S
   refuse_idle_weights(options.network, scenario.parallel);
   options.speeds = rank_speeds(request.speeds, request.simulation.speeds, scenario.parallel.ranks(),
                                scenario.seed);
+  refuse_windows_of_mean(options.speeds, scenario.parallel);
   options.costs = std::move(costs);
   options.nccl_tuning = nccl_tuning_of(scenario.stack, config_folder());
   options.host_link = host_link(cluster);

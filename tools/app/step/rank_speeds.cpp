@@ -49,26 +49,69 @@ std::set<int> drawn_ranks(const std::vector<RankSpeedRange>& ranges, int ranks,
   return out;
 }
 
-std::map<int, double> rank_speeds(const std::vector<RankSpeedRange>& ranges,
-                                  const std::map<int, double>& single, int ranks,
-                                  std::uint64_t seed) {
-  std::map<int, double> out;
+namespace {
+
+/// The ranks of a range, and its name in errors.
+struct Named {
+  std::vector<int> ranks;
+  std::string name;
+};
+
+Named ranks_of(const RankSpeedRange& range, int ranks, std::uint64_t seed) {
+  if (range.share)
+    return {draw(*range.share, ranks, seed),
+            fmt::format("{} random:{}%", range.option, 100 * *range.share)};
+  const int last = range.last.value_or(ranks - 1);
+  Named out{{},
+            range.first == last ? fmt::format("{} {}", range.option, last)
+                                : fmt::format("{} {}..{}", range.option, range.first, last)};
+  check(last, out.name, ranks);
+  for (int rank = range.first; rank <= last; ++rank) out.ranks.push_back(rank);
+  return out;
+}
+
+void add_window(const SlowWindow& window, int rank, const std::string& name, RankSpeed& to) {
+  for (const SlowWindow& other : to.windows)
+    if (other.from < window.until && window.from < other.until)
+      throw RequestError(name, fmt::format("slow windows of rank {} overlap: {}, and {}", rank,
+                                           description(other), description(window)));
+  to.windows.insert(std::upper_bound(to.windows.begin(), to.windows.end(), window), window);
+}
+
+}  // namespace
+
+RankSpeeds rank_speeds(const std::vector<RankSpeedRange>& ranges, const RankSpeeds& single,
+                       int ranks, std::uint64_t seed) {
+  RankSpeeds out;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const RankSpeedRange& range = ranges[i];
-    if (range.share) {
-      for (const int rank : draw(*range.share, ranks, seed_of(seed, i))) out[rank] = range.speed;
-      continue;
+    const Named of = ranks_of(ranges[i], ranks, seed_of(seed, i));
+    for (const int rank : of.ranks) {
+      if (ranges[i].window) {
+        add_window(*ranges[i].window, rank, of.name, out[rank]);
+      } else {
+        out[rank].speed = ranges[i].speed;
+      }
     }
-    const int last = range.last.value_or(ranks - 1);
-    const std::string named = range.first == last
-                                  ? fmt::format("gpu_speed {}", last)
-                                  : fmt::format("gpu_speed {}..{}", range.first, last);
-    check(last, named, ranks);
-    for (int rank = range.first; rank <= last; ++rank) out[rank] = range.speed;
   }
   for (const auto& [rank, speed] : single) {
-    check(rank, fmt::format("set_rank {}", rank), ranks);
-    out[rank] = speed;
+    const std::string name = fmt::format("set_rank {}", rank);
+    check(rank, name, ranks);
+    out[rank].speed = speed.speed;
+    for (const SlowWindow& window : speed.windows) add_window(window, rank, name, out[rank]);
+  }
+  return out;
+}
+
+std::vector<ScenarioNote> idle_windows(const RankSpeeds& speeds, Duration step) {
+  std::vector<ScenarioNote> out;
+  std::set<TimePoint> seen;
+  for (const auto& [rank, speed] : speeds) {
+    for (const SlowWindow& window : speed.windows) {
+      if (window.from.since_start() < step || !seen.insert(window.from).second) continue;
+      out.push_back({fmt::format("set_rank {}", rank),
+                     fmt::format("its slow window begins at {}, after the end of the step at {}",
+                                 to_string(window.from.since_start()), to_string(step))});
+    }
   }
   return out;
 }

@@ -1,19 +1,24 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <set>
 #include <vector>
+
+#include "strategies/scenario/scenario.hpp"
+#include "strategies/step/lowering/rank_speed.hpp"
 
 namespace lockstep::app {
 
 struct RankSpeedRange;
 
-/// Relative speeds of ranks that differ from the device's: `ranges`, where later ones override
-/// earlier ones, then `single`. Throws RequestError for ranks outside the scenario's `ranks`.
-[[nodiscard]] std::map<int, double> rank_speeds(const std::vector<RankSpeedRange>& ranges,
-                                                const std::map<int, double>& single, int ranks,
-                                                std::uint64_t seed);
+/// Speeds of ranks that differ from the device's: `ranges`, where later ones override earlier ones
+/// and windows are added, then `single`. Throws RequestError for ranks outside the scenario's
+/// `ranks`, and for windows of one rank that overlap.
+[[nodiscard]] RankSpeeds rank_speeds(const std::vector<RankSpeedRange>& ranges,
+                                     const RankSpeeds& single, int ranks, std::uint64_t seed);
+
+/// Slow windows that begin after the end of a step, each time once.
+[[nodiscard]] std::vector<ScenarioNote> idle_windows(const RankSpeeds& speeds, Duration step);
 
 /// The ranks that ranges with a share draw: of each the share of `ranks`, to the nearest number, at
 /// least one; each range draws for itself.

@@ -125,6 +125,8 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
       .confidence = run_confidence(scenario, time),
       .machine_links = std::move(prepared.machine_links),
       .averaging = reported_step.averaging};
+  for (ScenarioNote& note : idle_windows(prepared.options.speeds, time))
+    out.scenario.notes.push_back(std::move(note));
   out.drawn_ranks = static_cast<int>(
       drawn_ranks(request.speeds, scenario.parallel.ranks(), scenario.seed).size());
   out.baseline = baseline_of(request, out.step.fidelity);

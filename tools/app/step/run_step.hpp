@@ -32,6 +32,8 @@ struct RankSpeedRange {
   std::optional<int> last{};  // inclusive; none: the last rank
   double speed = 1;
   std::optional<double> share{};  // of all ranks, drawn with the scenario's seed, instead of these
+  std::optional<SlowWindow> window{};  // at its speed in this time only, relative to theirs outside
+  std::string option = "gpu_speed";    // for errors
 };
 
 inline constexpr int kFewRanks = 16;

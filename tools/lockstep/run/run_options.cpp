@@ -12,94 +12,11 @@
 #include "tools/app/inputs/shipped_or_file.hpp"
 #include "tools/app/shell_word.hpp"
 #include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/run/rank_speed_options.hpp"
 
 namespace lockstep::cli {
 
 namespace {
-
-constexpr double kSlowest = 0.001;
-constexpr double kFastest = 1000;
-
-int rank_of(const std::string& text) {
-  int rank = -1;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
-  if (error != std::errc{} || stop != text.data() + text.size() || rank < 0)
-    throw UsageError(
-        fmt::format("--set-rank: expected a rank such as 17, got \"{}\"; several ranks are slowed "
-                    "by --gpu-speed all=0.95 or 0..63=0.9",
-                    text));
-  return rank;
-}
-
-double number_of(const std::string& text) {
-  const bool plain = !text.empty() && text.size() <= 12 &&
-                     text.find_first_not_of("0123456789.") == std::string::npos;
-  std::size_t used = 0;
-  try {
-    const double number = plain ? std::stod(text, &used) : 0;
-    return used == text.size() ? number : 0;
-  } catch (const std::invalid_argument&) {
-    return 0;
-  }
-}
-
-double speed_of(const std::string& rank, const std::string& text) {
-  const std::string key = "compute=";
-  const bool known = text.rfind(key, 0) == 0;
-  const double speed = known ? number_of(text.substr(key.size())) : 0;
-  if (speed < kSlowest || speed > kFastest)
-    throw UsageError(fmt::format(
-        "--set-rank {}: expected compute=SPEED with a speed of {} to {}, 1 being that of the "
-        "others, got \"{}\"",
-        rank, kSlowest, kFastest, text));
-  return speed;
-}
-
-[[noreturn]] void refuse_gpu_speed(const std::string& text) {
-  throw UsageError(
-      fmt::format("--gpu-speed: expected RANKS=SPEED such as all=0.95, 0..63=0.9, 17=0.8 or "
-                  "random:1%=0.95, with "
-                  "a speed of {} to {}, 1 being the device's, got \"{}\"",
-                  kSlowest, kFastest, text));
-}
-
-bool is_random(const std::string& ranks) {
-  return ranks.starts_with("random:");
-}
-
-/// "random:1%".
-double share_of(const std::string& option, const std::string& ranks) {
-  const std::string share = ranks.substr(std::string{"random:"}.size());
-  const bool percent = share.size() > 1 && share.back() == '%';
-  const double number = percent ? number_of(share.substr(0, share.size() - 1)) : 0;
-  if (number <= 0 || number > 100)
-    throw UsageError(fmt::format(
-        "{}: expected a share of all ranks such as random:1%, above 0 and up to 100 %, got \"{}\"",
-        option, ranks));
-  return number / 100;
-}
-
-std::optional<int> plain_rank(const std::string& text) {
-  int rank = -1;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, rank);
-  return error == std::errc{} && stop == end && rank >= 0 ? std::optional{rank} : std::nullopt;
-}
-
-app::RankSpeedRange gpu_speed_of(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) refuse_gpu_speed(text);
-  const std::string ranks = text.substr(0, equals);
-  const double speed = number_of(text.substr(equals + 1));
-  if (speed < kSlowest || speed > kFastest) refuse_gpu_speed(text);
-  if (ranks == "all") return {0, std::nullopt, speed};
-  if (is_random(ranks)) return {0, std::nullopt, speed, share_of("--gpu-speed", ranks)};
-  const std::size_t dots = ranks.find("..");
-  const auto first = plain_rank(ranks.substr(0, dots));
-  const auto last = dots == std::string::npos ? first : plain_rank(ranks.substr(dots + 2));
-  if (!first || !last || *last < *first) refuse_gpu_speed(text);
-  return {*first, last, speed};
-}
 
 std::optional<TimePoint> instant_of(const std::string& text) {
   const auto duration = parse_duration(text);
@@ -156,29 +73,6 @@ std::string command_of(const RunOptions& options) {
   const std::string changes = changes_of(options);
   return "lockstep run " + app::shell_word(shipped ? name : file) +
          (changes.empty() ? "" : " " + changes);
-}
-
-std::map<int, double> parse_rank_speeds(
-    const std::vector<std::pair<std::string, std::string>>& given) {
-  std::map<int, double> out;
-  for (const auto& [number, setting] : given) {
-    if (is_random(number)) continue;
-    const int rank = rank_of(number);
-    if (!out.emplace(rank, speed_of(number, setting)).second)
-      throw UsageError(fmt::format("--set-rank {}: the rank is given twice", rank));
-  }
-  return out;
-}
-
-std::vector<app::RankSpeedRange> parse_gpu_speeds(
-    const std::vector<std::string>& given,
-    const std::vector<std::pair<std::string, std::string>>& settings) {
-  std::vector<app::RankSpeedRange> out;
-  for (const std::string& text : given) out.push_back(gpu_speed_of(text));
-  for (const auto& [ranks, setting] : settings)
-    if (is_random(ranks))
-      out.push_back({0, std::nullopt, speed_of(ranks, setting), share_of("--set-rank", ranks)});
-  return out;
 }
 
 std::pair<TimePoint, TimePoint> parse_window(const std::string& text) {
@@ -253,9 +147,10 @@ void add_folding(const Command& command, RunOptions& run) {
   command
       .add_option(
           "--set-rank", run.rank_settings,
-          "Relative compute speed of one rank, as in --set-rank 17 compute=0.8, or of a share of "
-          "all, drawn with the scenario's seed: random:1%; repeatable")
-      ->type_name("RANK compute=SPEED")
+          "Relative compute speed of ranks: 17, 0..7, all, or random:1% of all, drawn with the "
+          "scenario's seed; SETTINGS are compute=0.8 and, for a time of the step, from=\"1 s\" and "
+          "until=\"2 s\", separated by commas; repeatable")
+      ->type_name("RANKS SETTINGS")
       ->allow_extra_args(false);
 }
 
@@ -263,8 +158,7 @@ TrainingStepRequest step_request_of(const RunOptions& run) {
   TrainingStepRequest out = run.step;
   out.simulation.fidelity = fidelity_of(run.fidelity);
   out.simulation.fold = folding_of(run.fold);
-  out.simulation.speeds = parse_rank_speeds(run.rank_settings);
-  out.speeds = parse_gpu_speeds(run.gpu_speeds, run.rank_settings);
+  out.speeds = parse_rank_speeds(run.gpu_speeds, run.rank_settings);
   if (!run.nic.empty()) out.nic = parse_nic(run.nic);
   out.simulation.network = NetworkRequest{run.network, {}}.parsed();
   return out;

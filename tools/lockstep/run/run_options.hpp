@@ -33,17 +33,6 @@ struct RunOptions {
 /// name, whatever its folder.
 [[nodiscard]] std::string command_of(const RunOptions& options);
 
-/// --set-rank RANK compute=SPEED, repeatable: relative computing speed by rank; without those of
-/// "random:1%". Throws UsageError.
-[[nodiscard]] std::map<int, double> parse_rank_speeds(
-    const std::vector<std::pair<std::string, std::string>>& given);
-
-/// --gpu-speed RANKS=SPEED, repeatable: "all=0.95", "0..63=0.9", "17=0.8", "random:1%=0.95"; and
-/// of `settings` (--set-rank) those of "random:1%". Throws UsageError.
-[[nodiscard]] std::vector<app::RankSpeedRange> parse_gpu_speeds(
-    const std::vector<std::string>& given,
-    const std::vector<std::pair<std::string, std::string>>& settings);
-
 /// "10 ms..12.5 ms". Throws UsageError.
 [[nodiscard]] std::pair<TimePoint, TimePoint> parse_window(const std::string& text);
 

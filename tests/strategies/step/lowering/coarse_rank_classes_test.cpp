@@ -28,7 +28,7 @@ class Rates final : public CostModel {
 /// A layout on a star, where all groups of a communication sit alike.
 class ClassesUnderTest {
  public:
-  ClassesUnderTest(const RandomLayout& layout, std::map<int, double> speeds)
+  ClassesUnderTest(const RandomLayout& layout, RankSpeeds speeds)
       : layout_{layout},
         cluster_{switched(layout.parallel.ranks())},
         network_{lower(cluster_, Endpoint{})},
@@ -95,7 +95,7 @@ class ClassesUnderTest {
   Cluster cluster_;
   Network network_;
   std::shared_ptr<const Program> program_;
-  std::map<int, double> speeds_;
+  RankSpeeds speeds_;
   std::vector<RoleProgram> roles_;
   std::optional<CoarseRankClasses> kinds_;
 };
@@ -119,7 +119,7 @@ TEST_CASE("a straggler parts its group, its pipeline and those that add gradient
   layout.parallel.schedule = PipelineOrder::gpipe;
   const ClassesUnderTest alike{layout, {}};
   CHECK(alike.kinds().representatives() == std::vector<int>{0, 8});
-  const ClassesUnderTest of{layout, {{3, 0.5}}};
+  const ClassesUnderTest of{layout, {{3, {0.5, {}}}}};
   CHECK(of.kinds().representatives() == std::vector<int>{0, 1, 2, 3, 8, 9, 10, 11});
   CHECK(of.kinds().representative_of(5) == 1);
   CHECK(of.kinds().representative_of(14) == 8);
@@ -136,10 +136,12 @@ TEST_CASE("one rank of each kind does what every rank of it does, whatever the l
   // Both take the same times for communications, so it is a matter of who waits for whom.
   std::mt19937_64 draw{31};
   for (const RandomLayout& layout : random_layouts(33, 40)) {
-    std::map<int, double> speeds;
+    RankSpeeds speeds;
     const auto ranks = static_cast<std::uint64_t>(layout.parallel.ranks());
     for (std::uint64_t i = draw() % 3; i < 3; ++i)
-      speeds[static_cast<int>(draw() % ranks)] = draw() % 2 == 0 ? 0.8 : 1.25;
+      speeds[static_cast<int>(draw() % ranks)].speed = draw() % 2 == 0 ? 0.8 : 1.25;
+    if (layout.parallel.ranks() % 3 == 0)
+      speeds[static_cast<int>(ranks / 2)].windows = {{TimePoint{5_us}, TimePoint{20_us}, 0.3}};
     CAPTURE(to_string(layout));
     ClassesUnderTest{layout, speeds}.check_same();
   }

@@ -41,11 +41,11 @@ TEST_CASE("replicas on one switch are one class") {
 TEST_CASE("a straggler splits those concerned") {
   // Round a ring of eight, ranks differ by how far behind the straggler they come.
   FoldCase ring = data_parallel("ring");
-  ring.options.speeds[3] = 0.8;
+  ring.options.speeds[3].speed = 0.8;
   CHECK(exact(ring).classes == 8);
   // Where everyone talks to everyone, the seven others are as far from it as each other.
   FoldCase direct = data_parallel("direct");
-  direct.options.speeds[3] = 0.8;
+  direct.options.speeds[3].speed = 0.8;
   CHECK(exact(direct).classes == 2);
 }
 
@@ -56,8 +56,31 @@ TEST_CASE("a straggler in one tensor group leaves the groups of other replicas a
   layout.layout.parallel.dp = 4;
   layout.layout.parallel.tp = 2;
   CHECK(exact(layout).classes <= 2);
-  layout.options.speeds[0] = 0.5;
+  layout.options.speeds[0].speed = 0.5;
   CHECK(exact(layout).classes == 4);
+}
+
+TEST_CASE("ranks that are slower at the same times are of one class") {
+  FoldCase direct = data_parallel("direct");
+  const SlowWindow window{TimePoint{1_us}, TimePoint{9_us}, 0.5};
+  direct.options.speeds[3].windows = {window};
+  direct.options.speeds[5].windows = {window};
+  CHECK(exact(direct).classes == 2);
+  direct.options.speeds[5].windows.front().until = TimePoint{10_us};
+  CHECK(exact(direct).classes == 3);
+  const SimulatedTrainingStep step = simulated_step(direct, Folding::always);
+  CHECK(step.classes[1].difference == "computes at 0.5 of the speed from 1 us to 9 us");
+}
+
+TEST_CASE("a slow window of the whole step is a straggler") {
+  // At half the speed both are exact: times are doubled.
+  FoldCase always = data_parallel("ring");
+  always.slowdown = 1.25;
+  always.options.speeds[3].speed = 0.5;
+  FoldCase window = always;
+  window.options.speeds[3] = {1, {{TimePoint{}, SlowWindow::kNoEnd, 0.5}}};
+  CHECK(first_difference(simulated_step(window, Folding::off),
+                         simulated_step(always, Folding::off)) == "");
 }
 
 TEST_CASE("a slow link splits as a straggler does") {
@@ -79,7 +102,7 @@ TEST_CASE("a rank at half the speed takes twice as long for each kernel") {
   alone.layout.parallel.dp = 1;
   alone.cluster = switched(1);
   const SimulatedTrainingStep usual = simulated_step(alone, Folding::off);
-  alone.options.speeds[0] = 0.5;
+  alone.options.speeds[0].speed = 0.5;
   const SimulatedTrainingStep slow = simulated_step(alone, Folding::off);
   // Nothing is sent, so that the step is its kernels one after the other.
   CHECK(slow.timeline.end.since_start() == usual.timeline.end.since_start() * 2);

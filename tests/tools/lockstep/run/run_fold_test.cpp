@@ -179,18 +179,58 @@ TEST_CASE("a share of the ranks is slowed at random, as drawn with the scenario'
 TEST_CASE("what --fold and --set-rank do not take is refused") {
   const std::string mlp = "lockstep run configs/scenarios/mlp-two-gpus.json ";
   check_refused(mlp + "--fold on", "--fold: expected auto or off, got \"on\"");
-  check_refused(mlp + "--set-rank x compute=1",
-                "--set-rank: expected a rank such as 17, got \"x\"; several ranks are slowed by "
-                "--gpu-speed all=0.95 or 0..63=0.9");
+  check_refused(
+      mlp + "--set-rank x compute=1",
+      "--set-rank: expected a rank such as 17, ranks such as 0..7, all, or random:1%, got "
+      "\"x\"");
   check_refused(mlp + "--set-rank 2 compute=0.5", "--set-rank 2: the scenario has ranks 0 to 1");
   check_refused(mlp + "--set-rank 1 compute=0",
                 "--set-rank 1: expected compute=SPEED with a speed of 0.001 to 1000, 1 being that "
                 "of the others, got \"compute=0\"");
   check_refused(mlp + "--set-rank 1 speed=2",
-                "--set-rank 1: expected compute=SPEED with a speed of 0.001 to 1000, 1 being that "
-                "of the others, got \"speed=2\"");
+                "--set-rank 1: expected compute, from or until, got \"speed=2\"");
   check_refused(mlp + "--set-rank 1 compute=2 --set-rank 1 compute=3",
                 "--set-rank 1: the rank is given twice");
+  const auto refused = [&](const std::string& settings, const std::string& why) {
+    check_refused(mlp + "--set-rank 1 " + settings, "--set-rank 1: " + why);
+  };
+  refused("from=1ms",
+          "expected compute=SPEED with a speed of 0.001 to 1000, 1 being that of the others, got "
+          "\"from=1ms\"");
+  refused("compute=0.5,from=2", "from: expected a time such as \"1 s\", got \"2\"");
+  refused("compute=0.5,form=2ms",
+          "expected compute, from or until, got \"form=2ms\"; did you mean "
+          "\"from\"?");
+  refused("compute=0.5,from=2ms,from=3ms", "from is given twice");
+  refused("compute=0.5,from=2ms,until=2ms", "until must be later than from, got 2 ms and 2 ms");
+  refused("compute=1.5,until=2ms",
+          "with from or until, a speed of 0.001 to 1 is expected, got 1.5");
+  refused("compute=0.5,from=1ms --set-rank 1 compute=0.9,until=2ms",
+          "slow windows of rank 1 overlap: 1 ms to the end, and the start to 2 ms");
+  check_refused("lockstep run diloco-two-sites --set-rank 0 compute=0.5,from=1us",
+                "--set-rank 0: from and until are times of a single step; this scenario averages "
+                "parameters, and its result is the mean of several steps");
+}
+
+TEST_CASE("a straggler that comes and goes costs its window, and ranks may be ranges") {
+  const auto time = [](const std::string& options) {
+    return json_of(run("mlp-two-gpus", options))["step_time_s"].get<double>();
+  };
+  const double even = time("");
+  const double always = time("--set-rank 1 compute=0.5");
+  CHECK(time("--set-rank 1 compute=0.5,from=0s") == always);
+  const double half = time(fmt::format("--set-rank 1 compute=0.5,until={:.0f}us", 1e6 * even / 2));
+  CHECK(even < half);
+  CHECK(half < always);
+  CHECK(time("--set-rank 0..1 compute=0.5") == time("--gpu-speed all=0.5"));
+  CHECK(time("--set-rank all compute=0.5") == time("--gpu-speed all=0.5"));
+  // Later ranges override earlier ones, single ranks all ranges.
+  CHECK(time("--set-rank 1 compute=0.5 --set-rank all compute=1") == always);
+  const Json idle = json_of(run("mlp-two-gpus", "--set-rank 1 compute=0.5,from=9s"));
+  CHECK(idle["step_time_s"] == even);
+  CHECK(idle["without_effect"][0]["key"] == "set_rank 1");
+  CHECK(contains(idle["without_effect"][0]["reason"].get<std::string>(),
+                 "its slow window begins at 9 s, after the end of the step"));
 }
 
 }  // namespace lockstep

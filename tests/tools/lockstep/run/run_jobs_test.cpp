@@ -54,6 +54,9 @@ TEST_CASE("options of one job are refused with several, and those of several wit
   says("--job pipeline-1f1b --trace a.json", "--trace is of one job: not with --job");
   says("--job pipeline-1f1b --plot memory=a.svg", "--plot is of one job: not with --job");
   says("--job pipeline-1f1b --report a.svg", "--report");
+  says("--job pipeline-1f1b --set-rank 0 compute=0.5,from=1ms",
+       "--set-rank 0: from and until are times of a single step; jobs that share a cluster repeat "
+       "theirs");
   says("--place spread", "--place needs --job");
   says("--job pipeline-2f1b", "did you mean \"pipeline-1f1b\"?");
   says("--job 'pipeline-1f1b tp'", "expected a scenario and then KEY=VALUE, got \"tp\"");

@@ -94,8 +94,9 @@ def run(
     ignore_memory: Simulate even if the memory of a rank does not fit
     fold: auto: equivalent ranks are simulated once, to the same picosecond; off:
         individually (default: auto)
-    set_rank: Relative compute speed of one rank, as in `set_rank` 17 compute=0.8, or of a
-        share of all, drawn with the scenario's seed: random:1%; repeatable
+    set_rank: Relative compute speed of ranks: 17, 0..7, all, or random:1% of all, drawn
+        with the scenario's seed; SETTINGS are compute=0.8 and, for a time of the step,
+        from="1 s" and until="2 s", separated by commas; repeatable
     classes: Print the equivalence classes of ranks and how they differ
     job: Another training job at the same time on other GPUs of this scenario's cluster,
         with KEY=VALUE after it: "llama7b-256 parallel.tp=4"; repeatable. Prints how much

@@ -117,8 +117,9 @@ def sweep(
     ignore_memory: Simulate even if the memory of a rank does not fit
     fold: auto: equivalent ranks are simulated once, to the same picosecond; off:
         individually (default: auto)
-    set_rank: Relative compute speed of one rank, as in `set_rank` 17 compute=0.8, or of a
-        share of all, drawn with the scenario's seed: random:1%; repeatable
+    set_rank: Relative compute speed of ranks: 17, 0..7, all, or random:1% of all, drawn
+        with the scenario's seed; SETTINGS are compute=0.8 and, for a time of the step,
+        from="1 s" and until="2 s", separated by commas; repeatable
     threads: Number of threads; results do not depend on it (default: one for each core)
     append: Append the rows to a CSV file, with a header if the file is new
     store: SQLite file that takes the rows (see `lockstep query`); rows then have the
