@@ -37,16 +37,34 @@ curves=(
   "hierarchical 8 131072"
   "step-8b 8 16384"
   "step-405b 128 16384"
+  "ring-late 8 1048576"
+  "ring-failed 16 1048576"
+  "halving_doubling-late 8 131072"
+  "halving_doubling-failed 16 131072"
+  "step-405b-slow 128 16384"
+  "step-405b-slow-1% 128 16384"
+  "step-405b-failed 128 16384"
 )
 
 # Sets `command`: 64 MiB all-reduced, by double binary trees in 8 chunks a tree; or a step of Llama 3 with tp 8, of the 8B model without
-# pipeline, of the 405B one with pp 16, the rest of the GPUs data parallel.
+# pipeline, of the 405B one with pp 16, the rest of the GPUs data parallel. Not all equal: "late", rank 3
+# begins 10 us later; "slow", rank 17 at 0.8 of its speed; "slow-1%", one rank of a hundred at 0.95; "failed",
+# a NIC of node 1. Then a step simulates every rank.
 choose_command() {  # curve, GPUs
   local nodes=$(($2 / 8))
-  local algorithm=$1
-  [[ $1 != double_binary_tree ]] || algorithm+=:chunks=8
-  command=("$LOCKSTEP")
+  local base=$1 difference=()
   case $1 in
+    *-late) difference=(--set-rank 3 "start=10 us") ;;
+    *-slow) difference=(--set-rank 17 compute=0.8 --fidelity all) ;;
+    *-slow-1%) difference=(--set-rank random:1% compute=0.95 --fidelity all) ;;
+    step-*-failed) difference=(--fail node1/nic1 --fidelity all) ;;
+    *-failed) difference=(--fail node1/nic1) ;;
+  esac
+  for suffix in -late -slow -slow-1% -failed; do base=${base%"$suffix"}; done
+  local algorithm=$base
+  [[ $base != double_binary_tree ]] || algorithm+=:chunks=8
+  command=("$LOCKSTEP")
+  case $base in
     step-8b)
       command+=(run llama3-405b-16k-h100 --set model=llama3-8b --set parallel.pp=1
         --set parallel.vpp=1 --set parallel.schedule=none --set parallel.short_edges=false
@@ -59,6 +77,7 @@ choose_command() {  # curve, GPUs
       command+=(collective all_reduce --cluster rail-optimised --nodes $nodes --algorithm "$algorithm"
         --minbytes 64M --maxbytes 64M) ;;
   esac
+  command+=("${difference[@]}")
 }
 
 # Prints seconds of CPU time and KiB of the process.
