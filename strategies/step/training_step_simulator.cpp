@@ -13,6 +13,7 @@
 #include "sim/engine/replay_reusing.hpp"
 #include "sim/program/communicator.hpp"
 #include "sim/trace/memory/peak_memory.hpp"
+#include "strategies/step/lowering/class_partings.hpp"
 #include "strategies/step/lowering/coarse_rank_classes.hpp"
 #include "strategies/step/lowering/fold_step.hpp"
 #include "strategies/step/lowering/lowering.hpp"
@@ -125,6 +126,7 @@ class Simulation {
     if (kinds_) {
       out.timeline.representative_of = kinds_->class_of();
       out.classes = kinds_->describe();
+      find_partings(out.timeline, out.classes);
     }
     out.timeline.link_bytes = times_ ? times_->link_bytes() : result_.link_bytes;
     if (options_.link_series) add_links(out);
@@ -287,7 +289,9 @@ class Simulation {
   void report_classes(SimulatedTrainingStep& out) const {
     out.timeline.representative_of = fold_->class_of();
     out.timeline.link_bytes = fold_->link_bytes(result_);
-    out.classes = fold_->describe(options_.fold == Folding::always);
+    const bool differences = options_.fold == Folding::always;
+    out.classes = fold_->describe(differences);
+    if (differences) find_partings(out.timeline, out.classes);
   }
 
   void add_links(SimulatedTrainingStep& out) const {

@@ -19,6 +19,15 @@
 
 namespace lockstep {
 
+/// When the times of a class part from those of the largest class of its role.
+struct ClassParting {
+  TimePoint at;                 // the earlier end of the first operation that ends at another time
+  std::uint32_t operation = 0;  // of the role
+  std::int64_t later_ps = 0;    // of its last operation than that of the other; negative: earlier
+  /// The end of the operation from which on all ends are later by this; none: only the last is.
+  std::optional<TimePoint> again{};
+};
+
 /// Ranks with identical behavior throughout a step.
 struct RankEquivalenceClass {
   static constexpr std::size_t kMaxDescribed = 1024;  // larger classes list only their ranks
@@ -26,7 +35,8 @@ struct RankEquivalenceClass {
   int representative = 0;  // a rank; for a host, ranks + host number
   std::size_t role = 0;
   std::int64_t members = 1;
-  std::string difference{};  // to the largest class of the role; empty for that class
+  std::string difference{};               // to the largest class of the role; empty for that class
+  std::optional<ClassParting> parting{};  // from it, where described; none: times are the same
 };
 
 struct TrainingStepFoldingInput {

@@ -3,6 +3,7 @@
 
 #include "sim/config/json_values.hpp"
 #include "strategies/models/count/count.hpp"
+#include "strategies/step/lowering/class_partings.hpp"
 #include "tools/app/json.hpp"
 #include "tools/lockstep/output/memory_text.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
@@ -224,13 +225,26 @@ Json memory_of(const RankMemory& memory) {
   return out;
 }
 
-Json class_of(const ShownClass& each) {
+/// From the largest class of the role; null: its times never differ.
+Json parting_of(const RankEquivalenceClass& of, const TrainingStepTimeline& timeline) {
+  if (!of.parting) return nullptr;
+  constexpr double kPicosecond = 1e-12;
+  const ClassParting& parting = *of.parting;
+  const auto& again = parting.again;
+  return {{"at_s", parting.at.since_start().seconds()},
+          {"operation", timeline.roles[of.role].name(parting.operation)},
+          {"same_from_s", again ? Json(again->since_start().seconds()) : Json(nullptr)},
+          {"later_s", static_cast<double>(parting.later_ps) * kPicosecond}};
+}
+
+Json class_of(const ShownClass& each, const TrainingStepTimeline& timeline) {
   Json ranges = Json::array();
   for (const auto& [first, last] : each.ranges) ranges.push_back({first, last});
   return {{"ranks", each.of.members},
           {"representative", each.of.representative},
           {"role", each.role},
           {"difference", each.of.difference},
+          {"parts", parting_of(each.of, timeline)},
           {"members", std::move(ranges)}};
 }
 
@@ -240,8 +254,10 @@ Json fold_of(const RunOptions& options, const TrainingStepResult& result) {
   Json out{{"folded", !step.classes.empty()}, {"classes", step.classes.size()}};
   if (!options.classes) return out;
   Json classes = Json::array();
-  for (const ShownClass& each : shown_classes(step)) classes.push_back(class_of(each));
+  for (const ShownClass& each : shown_classes(step))
+    classes.push_back(class_of(each, step.timeline));
   out["members"] = std::move(classes);
+  out["distinct_times"] = distinct_histories(step.timeline);
   return out;
 }
 

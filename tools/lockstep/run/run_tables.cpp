@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <utility>
 
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
+#include "strategies/step/lowering/class_partings.hpp"
 #include "tools/lockstep/output/memory_text.hpp"
 #include "tools/lockstep/run/aligned.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
@@ -323,13 +325,34 @@ RunTable variant_table(const TrainingStepResult& result,
   return table;
 }
 
+/// "from 12.3 ms (grad.5) on; later by 2 us from 40 ms on", of the largest class of the role.
+std::string parting_text(const RankEquivalenceClass& of, const TrainingStepTimeline& timeline) {
+  if (!of.parting) return of.difference.empty() ? "" : "never";
+  const ClassParting& parting = *of.parting;
+  std::string out = fmt::format("from {} ({})", to_string(parting.at.since_start()),
+                                timeline.roles[of.role].name(parting.operation));
+  if (!parting.again) return out;
+  const std::string again = to_string(parting.again->since_start());
+  if (parting.later_ps == 0) return out + " until " + again;
+  return fmt::format("{}; {} {} from {} on", out,
+                     to_string(Duration::picoseconds(std::abs(parting.later_ps))),
+                     parting.later_ps > 0 ? "later" : "earlier", again);
+}
+
 RunTable class_table(const TrainingStepResult& result) {
   constexpr std::size_t kClassesShown = 32;
-  RunTable table{{how_simulated(result.step)}, {"ranks", "of them", "role", "differ"}, {}, {}};
+  RunTable table{
+      {how_simulated(result.step)}, {"ranks", "of them", "role", "differ", "times differ"}, {}, {}};
+  if (!result.step.classes.empty())
+    table.notes.push_back(
+        fmt::format("{} of {} classes have times of their own; they differ from those of the "
+                    "largest class of the role, the first of several",
+                    distinct_histories(result.step.timeline), result.step.classes.size()));
   const std::vector<ShownClass> classes = shown_classes(result.step);
   for (std::size_t i = 0; i < std::min(classes.size(), kClassesShown); ++i)
     table.rows.push_back({text_of(classes[i].ranges), fmt::format("{}", classes[i].of.members),
-                          classes[i].role, classes[i].of.difference});
+                          classes[i].role, classes[i].of.difference,
+                          parting_text(classes[i].of, result.step.timeline)});
   if (classes.size() > kClassesShown)
     table.footer = fmt::format("and {} more", classes.size() - kClassesShown);
   return table;

@@ -109,6 +109,21 @@ TEST_CASE("a straggler is named, and slows the step down") {
   CHECK(contains(text, "computes at 0.8 of the speed"));
 }
 
+TEST_CASE("classes are shown with the time at which theirs part and meet again") {
+  // Both compute the same until 100 us; then rank 1 is behind at every end until they exchange.
+  const Json usual = json_of(run("mlp-two-gpus", "--classes"))["fold"];
+  CHECK(usual["distinct_times"] == 1);
+  const std::string slow = "--set-rank 1 compute=0.5,from=100us,until=300us --classes";
+  const Json fold = json_of(run("mlp-two-gpus", slow))["fold"];
+  CHECK(fold["distinct_times"] == 2);
+  CHECK(fold["members"][0]["parts"] == nullptr);
+  const Json parts = fold["members"][1]["parts"];
+  CHECK(parts["at_s"].get<double>() >= 100e-6);
+  CHECK(parts["same_from_s"].get<double>() > parts["at_s"].get<double>());
+  CHECK(parts["later_s"] == 0);
+  CHECK(contains(output_of(run("mlp-two-gpus", slow)), "2 of 2 classes have times of their own"));
+}
+
 TEST_CASE("16,384 ranks of 16 stages are simulated, of a straggler's step one of each kind") {
   // Positions in a leaf of 32 nodes differ in how their gradients travel: 16 * 32 classes.
   const std::string large = "lockstep run configs/scenarios/llama3-405b-16k-h100.json";

@@ -1,0 +1,70 @@
+#include "strategies/step/lowering/class_partings.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "sim/base/hash.hpp"
+
+namespace lockstep {
+
+namespace {
+
+/// How the times of a rank part from those of another of its role: none if they never do.
+std::optional<ClassParting> parting_of(const RankTimeline& own, const RankTimeline& usual) {
+  const std::size_t n = own.operations.size();
+  const auto later = [&](std::uint32_t i) {
+    return (own.operations[i].end - usual.operations[i].end).ps();
+  };
+  std::vector<std::uint32_t> order(n);
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return usual.operations[a].end < usual.operations[b].end;
+  });
+  ClassParting out;
+  bool differs = false;
+  for (const std::uint32_t i : order) {
+    if (later(i) == 0) continue;
+    const TimePoint at = std::min(own.operations[i].end, usual.operations[i].end);
+    if (differs && at >= out.at) continue;
+    out.at = at;
+    out.operation = i;
+    differs = true;
+  }
+  if (!differs) return std::nullopt;
+  // From the last change of the difference on they are the same, apart from a shift.
+  std::size_t same = n - 1;
+  while (same > 0 && later(order[same - 1]) == later(order[n - 1])) --same;
+  out.later_ps = later(order[n - 1]);
+  if (same + 1 < n) out.again = own.operations[order[same]].end;
+  return out;
+}
+
+}  // namespace
+
+void find_partings(const TrainingStepTimeline& timeline,
+                   std::vector<RankEquivalenceClass>& classes) {
+  std::map<std::size_t, std::size_t> usual;  // by role: the largest class, the first of several
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const auto largest = usual.try_emplace(classes[c].role, c).first;
+    if (classes[c].members > classes[largest->second].members) largest->second = c;
+  }
+  for (std::size_t c = 0; c < std::min(classes.size(), RankEquivalenceClass::kMaxDescribed); ++c)
+    classes[c].parting = parting_of(timeline.ranks[c], timeline.ranks[usual.at(classes[c].role)]);
+}
+
+std::size_t distinct_histories(const TrainingStepTimeline& timeline) {
+  std::vector<std::pair<std::size_t, std::uint64_t>> seen;
+  for (const RankTimeline& rank : timeline.ranks) {
+    std::uint64_t hash = 0;
+    for (const Interval& each : rank.operations)
+      hash = mix64(hash ^ static_cast<std::uint64_t>(each.end.ps()));
+    seen.emplace_back(rank.role, hash);
+  }
+  std::sort(seen.begin(), seen.end());
+  return static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
+}
+
+}  // namespace lockstep

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "sim/program/timeline.hpp"
+#include "strategies/step/lowering/fold_step.hpp"
+
+namespace lockstep {
+
+/// Fills in RankEquivalenceClass::parting of the first classes, those with differences, from the
+/// times of their representatives: `timeline.ranks` in the order of `classes`.
+void find_partings(const TrainingStepTimeline& timeline,
+                   std::vector<RankEquivalenceClass>& classes);
+
+/// The number of different histories: sets of classes of one role whose operations all end at the
+/// same times.
+[[nodiscard]] std::size_t distinct_histories(const TrainingStepTimeline& timeline);
+
+}  // namespace lockstep
