@@ -1,8 +1,11 @@
 // What the command can do and the page cannot: reading schedules of XML, which needs pugixml,
 // writing traces, machine calibrations, config.json of Hugging Face, outer steps of DiLoCo, and
 // checks of the passes that make a step. No request leads here; the functions exist for the linker
-// and say so. Late ranks are folded by classes: the same times, later with thousands of ranks.
+// and say so. Late ranks are folded by classes, and branches of trees are replayed with the rest:
+// the same times, later with thousands of ranks.
 #include "sim/execute/command_graph/backend.hpp"
+#include "sim/symmetry/branches/branch_replay.hpp"
+#include "sim/symmetry/branches/branches.hpp"
 #include "sim/symmetry/rank_fold.hpp"
 #include "sim/symmetry/ranks/rank_recursion.hpp"
 #include "strategies/calibration/machine_file.hpp"
@@ -59,6 +62,19 @@ std::span<const FactCheck> fact_checks() {
 }
 
 namespace fold {
+
+Branches find_branches(const Relations& relations, const Partition& partition,
+                       const Quotient& quotient) {
+  (void)relations, (void)partition, (void)quotient;
+  return {};
+}
+
+std::optional<BranchReplayResult> replay_branches(const Quotient& quotient,
+                                                  const Branches& branches, NetworkModel model,
+                                                  const OnReplay& report) {
+  (void)quotient, (void)branches, (void)model, (void)report;
+  return std::nullopt;
+}
 
 std::optional<RankFold> find_rank_fold(const Network& network, const Workload& workload,
                                        NetworkModel model, const FoldOptions& options) {
