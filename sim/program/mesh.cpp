@@ -10,6 +10,10 @@ Mesh::Mesh(std::vector<Atom> atoms, std::vector<std::pair<std::string, MeshSubAx
     : atoms_{std::move(atoms)}, axes_{std::move(axes)} {
   for (const Atom& atom : atoms_) {
     LOCKSTEP_CHECK(atom.size >= 1);
+    if (atom.mirrored) {
+      const std::size_t outer = strides_.size() + 1;
+      LOCKSTEP_CHECK(outer < atoms_.size() && atoms_[outer].size == 2 && !atoms_[outer].mirrored);
+    }
     strides_.push_back(ranks_);
     ranks_ *= atom.size;
   }
@@ -37,7 +41,17 @@ int Mesh::size(std::span<const AtomId> atoms) const {
   return gemm;
 }
 
+int Mesh::reflected(int rank) const {
+  for (std::size_t i = 0; i < atoms_.size(); ++i) {
+    if (!atoms_[i].mirrored || rank / strides_[i + 1] % 2 == 0) continue;
+    const int digit = rank / strides_[i] % atoms_[i].size;
+    rank += (atoms_[i].size - 1 - 2 * digit) * strides_[i];
+  }
+  return rank;
+}
+
 int Mesh::coordinate(int rank, std::span<const AtomId> atoms) const {
+  rank = reflected(rank);
   int position = 0;
   for (const AtomId atom : atoms) {
     position = position * atoms_[atom].size + rank / strides_[atom] % atoms_[atom].size;
@@ -46,13 +60,14 @@ int Mesh::coordinate(int rank, std::span<const AtomId> atoms) const {
 }
 
 int Mesh::moved(int rank, std::span<const AtomId> atoms, int position) const {
+  rank = reflected(rank);
   for (std::size_t i = atoms.size(); i-- > 0;) {
     const AtomId atom = atoms[i];
     const int digit = rank / strides_[atom] % atoms_[atom].size;
     rank += (position % atoms_[atom].size - digit) * strides_[atom];
     position /= atoms_[atom].size;
   }
-  return rank;
+  return reflected(rank);
 }
 
 std::vector<int> Mesh::members(int rank, std::span<const AtomId> atoms) const {

@@ -20,6 +20,9 @@ class Mesh {
   struct Atom {
     std::string name;
     int size = 1;
+    /// Its coordinate runs backwards where that of the next sub-axis outside, of 2, is 1: of 2 * n
+    /// ranks in a row, i and 2 * n - 1 - i then differ along the outer one alone.
+    bool mirrored = false;
   };
   /// `atoms`: innermost first, so neighboring ranks differ in the first. `axes`: names for lists of
   /// sub-axes, outermost first, such as dp, cp, ep, edp; a sub-axis's own name is an axis too.
@@ -47,6 +50,9 @@ class Mesh {
   [[nodiscard]] std::string name(std::span<const AtomId> atoms) const;
 
  private:
+  /// The rank with these digits where no sub-axis is mirrored; its own inverse.
+  [[nodiscard]] int reflected(int rank) const;
+
   std::vector<Atom> atoms_;
   std::vector<int> strides_;
   std::vector<std::pair<std::string, MeshSubAxes>> axes_;

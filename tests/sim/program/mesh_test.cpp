@@ -79,6 +79,27 @@ TEST_CASE("axes: named lists, atoms by their own names, nothing where there is o
   CHECK(mesh().name(MeshSubAxes{2, 0}) == "pp_tp");
 }
 
+TEST_CASE("a mirrored atom runs backwards where the one outside is 1") {
+  // Ranks of 2 * 3 stages in a row: 0 1 2 | 2 1 0. Below it pairs of ranks, above it two replicas.
+  const Mesh on{{{"tp", 2}, {"pp.0", 3, true}, {"pp.1", 2}, {"dp", 2}}, {{"pp", {2, 1}}}};
+  for (int stage = 0; stage < 6; ++stage) {
+    const int rank = 12 + 2 * stage + 1;  // the second of its pair, in the second replica
+    CAPTURE(stage);
+    CHECK(on.coordinate(rank, MeshSubAxes{1}) == std::min(stage, 5 - stage));
+    CHECK(on.coordinate(rank, MeshSubAxes{2}) == stage / 3);
+    CHECK(on.coordinate(rank, MeshSubAxes{0}) == 1);
+    CHECK(on.coordinate(rank, MeshSubAxes{3}) == 1);
+    // Along the outer one the stage as far from the other end, with all other coordinates.
+    const int other = 12 + 2 * (5 - stage) + 1;
+    CHECK(on.moved(rank, MeshSubAxes{2}, 1 - stage / 3) == other);
+    CHECK(on.members(rank, MeshSubAxes{2}) ==
+          std::vector<int>{std::min(rank, other), std::max(rank, other)});
+    for (int place = 0; place < 6; ++place)
+      CHECK(on.coordinate(on.moved(rank, MeshSubAxes{2, 1}, place), MeshSubAxes{2, 1}) == place);
+  }
+  CHECK(on.members(0, MeshSubAxes{2, 1}) == std::vector<int>{0, 2, 4, 10, 8, 6});
+}
+
 TEST_CASE("a mesh of nothing is one rank") {
   const Mesh one;
   CHECK(one.ranks() == 1);
