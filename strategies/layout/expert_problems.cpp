@@ -9,11 +9,12 @@ namespace lockstep {
 std::optional<std::string> pairs_problem(const ParallelConfig& of) {
   if (!of.overlaps(Overlap::ep_pairs) || of.ep == 1) return {};
   const bool ordered = of.pp == 1 || of.schedule == PipelineOrder::interleaved ||
-                       of.schedule == PipelineOrder::dualpipe_v;
+                       of.schedule == PipelineOrder::dualpipe_v ||
+                       of.schedule == PipelineOrder::dualpipe;
   if (!ordered)
     return fmt::format(
         "\"ep_pairs\" needs a schedule with forward and backward passes of different microbatches "
-        "next to each other, interleaved or dualpipe-v, or one stage; schedule is {}",
+        "next to each other, interleaved, dualpipe-v or dualpipe, or one stage; schedule is {}",
         name_of(pipeline_names(), of.schedule));
   if (of.zero == 3)
     return "\"ep_pairs\" takes two layers in turn, and ZeRO-3 gathers one at a time";

@@ -48,7 +48,8 @@ enum class PipelineOrder : std::uint8_t {
   zb_v,
   v_half,
   v_min,
-  dualpipe_v
+  dualpipe_v,
+  dualpipe
 };
 enum class ContextKind : std::uint8_t { ring, ulysses, both, all_gather };
 /// How gradients are reduced over data-parallel ranks.
@@ -215,6 +216,11 @@ struct ParallelConfig {
   /// Whether all-to-alls of experts have a stream of their own.
   [[nodiscard]] bool overlaps_experts() const {
     return overlaps(Overlap::ep) || overlaps(Overlap::ep_pairs);
+  }
+  /// Copies of each stage's weights in a pipeline: two where microbatches enter at both of its
+  /// ends, one on stage s and one on stage pp - 1 - s.
+  [[nodiscard]] int stage_copies() const {
+    return pp > 1 && pp % 2 == 0 && schedule == PipelineOrder::dualpipe ? 2 : 1;
   }
   /// Backward in two halves: input gradients and weight gradients (zero-bubble schedules).
   [[nodiscard]] bool splits_backward() const { return pp > 1 && schedule >= PipelineOrder::zb_h1; }

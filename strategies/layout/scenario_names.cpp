@@ -35,7 +35,8 @@ const Names<PipelineOrder>& pipeline_names() {
                                           {"zb-v", PipelineOrder::zb_v},
                                           {"v-half", PipelineOrder::v_half},
                                           {"v-min", PipelineOrder::v_min},
-                                          {"dualpipe-v", PipelineOrder::dualpipe_v}};
+                                          {"dualpipe-v", PipelineOrder::dualpipe_v},
+                                          {"dualpipe", PipelineOrder::dualpipe}};
   return names;
 }
 

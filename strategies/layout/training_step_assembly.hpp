@@ -32,7 +32,8 @@ struct StageScript {
 /// A weight with its gradient and optimizer tensors. Ranks along `over` hold partial sums of the
 /// gradient; so do ranks along `within`, which process the same samples (norms under sequence
 /// parallelism). ZeRO shards along `shard`, the innermost part of `over`. Along `outer` replicas
-/// train apart (DiLoCo).
+/// train apart (DiLoCo). `over` includes the copies of a stage of a bidirectional pipeline, each of
+/// which has its own microbatches.
 struct TrainedWeight {
   TensorId weight = 0;    // as the model reads it
   TensorId gradient = 0;  // as backward writes it
@@ -68,7 +69,8 @@ struct TrainingStepAssembly {
   std::vector<std::vector<TrainedWeight>> weights{};  // per block
   std::map<TensorId, TensorId> backward_weights{};  // ZeRO-3: the copy that backward reads instead
   std::vector<StageScript> stages{};
-  /// Range of positions [first, second) of each chunk; stage_of() has their stages.
+  /// Range of positions [first, second) of each chunk, of a bidirectional pipeline of both copies;
+  /// stage_of() has their stages.
   std::vector<std::pair<int, int>> chunks{};
 
   [[nodiscard]] const Block& block(int position) const {
@@ -77,6 +79,7 @@ struct TrainingStepAssembly {
   [[nodiscard]] const std::vector<TrainedWeight>& weights_at(int position) const {
     return weights[static_cast<std::size_t>(graph.chain[static_cast<std::size_t>(position)])];
   }
+  /// Of a bidirectional pipeline the first of two stages.
   [[nodiscard]] int stage_of(int position) const;
   /// Weights trained at a position. A shared weight is listed only at its first position on a
   /// stage.

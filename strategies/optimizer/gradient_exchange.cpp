@@ -235,7 +235,8 @@ Operation collective_of(const TrainingStepAssembly& step, Collective collective,
   how.collective = collective;
   how.over = over;
   const std::string group = group_of(step.program.mesh, over);
-  how.group = group == "cp" ? "dp" : group;  // replicas of weights, all of them
+  // Replicas of weights, all of them; of pp the copies of a stage.
+  how.group = group == "cp" || group == "pp" ? "dp" : group;
   out.communication = std::move(how);
   return out;
 }

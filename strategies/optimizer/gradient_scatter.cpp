@@ -27,14 +27,36 @@ class Scatters {
   void add(const Call& call, std::size_t index, bool is_last) {
     Routine out{"scatter_gradients", {}};
     for (const auto& [over, weights] :
-         grouped(step_.trained_at(call.position), &TrainedWeight::shard)) {
+         grouped(scattered_at(call.position), &TrainedWeight::shard)) {
       if (!over.empty()) out.operations.push_back(scatter(over, weights, call.position));
-      if (is_last) sum_replicas(weights, call.position, out);
+      if (is_last) sum_replicas(finished(weights, call.position), call.position, out);
     }
     if (out.operations.empty()) return;
     const RoutineId routine = step_.program.add(std::move(out));
     insertions_.emplace(place(call.position, index),
                         ScriptCall{CallWork::other, {routine, call.position, call.microbatch}});
+  }
+
+  /// Whether a position has gradients of tied weights of microbatches that do not come to the other
+  /// position of these weights on the same stage: from the other end of the pipeline.
+  [[nodiscard]] bool is_other_end(int position) const {
+    const auto& tied = step_.graph.tied;
+    return step_.parallel.stage_copies() > 1 && step_.parallel.scatters_every_microbatch() &&
+           tied && tied->second == position;
+  }
+
+  [[nodiscard]] std::vector<TrainedWeight> scattered_at(int position) const {
+    return is_other_end(position) ? step_.weights_at(position) : step_.trained_at(position);
+  }
+
+  /// Those whose last gradient comes with this position.
+  [[nodiscard]] std::vector<TrainedWeight> finished(std::vector<TrainedWeight> weights,
+                                                    int position) const {
+    if (is_other_end(position))
+      std::erase_if(weights, [this](const TrainedWeight& one) {
+        return one.weight == step_.graph.tied->weight;
+      });
+    return weights;
   }
 
   [[nodiscard]] Operation scatter(const MeshSubAxes& over,

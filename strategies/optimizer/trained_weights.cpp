@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -84,15 +85,26 @@ class Finder {
     return known_.emplace(weight, out).first->second;
   }
 
-  void cut(TrainedWeight& out) const {
+  void cut(TrainedWeight& out) {
     const Mesh& mesh = step_.program.mesh;
     const MeshSubAxes partial = tensor(out.gradient).partial;
     const MeshSubAxes replicas = common(partial, mesh.axis("dp_cp"));
     out.within = without(partial, replicas);
     out.outer = common(replicas, mesh.axis("outer"));
-    out.over = without(replicas, out.outer);
+    out.over = with_copies(without(replicas, out.outer));
     if (step_.parallel.zero > 0) out.shard = common(out.over, mesh.axis("shard"));
     out.replicate = without(out.over, out.shard);
+    MeshSubAxes& sums = tensor(out.gradient).partial;
+    sums = joined(sums, mesh.axis("copies"));
+  }
+
+  /// Each copy of a stage has seen some of the microbatches. Outermost first.
+  [[nodiscard]] MeshSubAxes with_copies(const MeshSubAxes& replicas) const {
+    const MeshSubAxes copies = step_.program.mesh.axis("copies");
+    if (copies.empty()) return replicas;
+    MeshSubAxes out = joined(replicas, copies);
+    std::sort(out.begin(), out.end(), std::greater<>{});
+    return out;
   }
 
   void keep_gradient(TrainedWeight& out) {

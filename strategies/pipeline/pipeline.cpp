@@ -46,17 +46,37 @@ namespace {
   LOCKSTEP_CHECK(position == end);
   out.front().first = 0;
   out.back().second = static_cast<int>(graph.chain.size());
+  if (is_bidirectional(parallel.schedule)) {
+    const std::vector<std::pair<int, int>> copy = out;
+    out.insert(out.end(), copy.begin(), copy.end());
+  }
   return out;
 }
 
-void make_roles(Program& program, int stages) {
+void make_roles(Program& program, const ParallelConfig& parallel) {
   const MeshSubAxes pp = program.mesh.axis("pp");
-  for (int stage = 0; stage < stages; ++stage) {
+  for (int stage = 0; stage < parallel.pp; ++stage) {
     Role role;
-    role.name = stages > 1 ? "stage " + std::to_string(stage) : "rank";
-    if (!pp.empty()) role.fixed.emplace_back(pp.front(), stage);
+    role.name = parallel.pp > 1 ? "stage " + std::to_string(stage) : "rank";
+    int place = place_of_stage(parallel.schedule, parallel.pp, stage);
+    for (std::size_t i = pp.size(); i-- > 0;) {
+      const int size = program.mesh.size({&pp[i], 1});
+      role.fixed.emplace_back(pp[i], place % size);
+      place /= size;
+    }
     program.roles.push_back(std::move(role));
   }
+}
+
+/// Each copy of the model has the loss of its microbatches.
+void sum_losses(TrainingStepAssembly& step) {
+  const MeshSubAxes copies = step.program.mesh.axis("copies");
+  for (const Block& block : step.graph.blocks)
+    for (const Operation& operation : block.forward) {
+      if (operation.kind != OperationKind::loss) continue;
+      Tensor& loss = step.graph.tensors[write_of(operation, Operand::loss).tensor];
+      loss.partial = joined(loss.partial, copies);
+    }
 }
 
 /// Writes the calls of one stage after another.
@@ -128,12 +148,18 @@ class Pipeline {
     send(first, microbatch, false, -way(chunk - 1));
   }
 
-  /// From the stage of a chunk to that of the next: stages ahead, 0 if that is the same one or if
-  /// there is no such chunk.
+  /// From the stage of a chunk to that of the next: places ahead along pp, 0 if that is the same
+  /// one or if there is no such chunk.
   [[nodiscard]] int way(int chunk) const {
     const int stages = step_.parallel.pp;
+    const PipelineOrder schedule = step_.parallel.schedule;
     if (chunk < 0 || chunk + 1 == static_cast<int>(step_.chunks.size())) return 0;
-    if (!is_v(step_.parallel.schedule)) return 1;
+    if (begins_model(schedule, stages, chunk + 1)) return 0;
+    const auto place = [&](int of) {
+      return place_of_stage(schedule, stages, stage_of_chunk(schedule, stages, of));
+    };
+    if (is_bidirectional(schedule)) return place(chunk + 1) - place(chunk);
+    if (!is_v(schedule)) return 1;
     if (chunk + 1 == stages) return 0;
     return chunk < stages ? 1 : -1;
   }
@@ -258,16 +284,18 @@ class Pipeline {
 int TrainingStepAssembly::stage_of(int position) const {
   for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
     if (position >= chunks[chunk].first && position < chunks[chunk].second) {
-      return stage_of_chunk(parallel.schedule, parallel.pp, static_cast<int>(chunk));
+      const int stage = stage_of_chunk(parallel.schedule, parallel.pp, static_cast<int>(chunk));
+      return parallel.stage_copies() > 1 ? std::min(stage, parallel.pp - 1 - stage) : stage;
     }
   }
   LOCKSTEP_CHECK(false);  // every position has a stage
 }
 
 void order_pipeline(TrainingStepAssembly& step) {
-  make_roles(step.program, step.parallel.pp);
+  make_roles(step.program, step.parallel);
   step.chunks = chunk_positions(step.graph, step.parallel);
   Pipeline{step}.order();
+  sum_losses(step);
 }
 
 }  // namespace lockstep

@@ -90,6 +90,30 @@ std::optional<std::string> v_problem(const PipelineShape& of) {
   return std::nullopt;
 }
 
+std::optional<std::string> dualpipe_problem(const PipelineShape& of) {
+  if (of.stages < 2) return "dualpipe needs at least 2 stages (pp)";
+  if (of.stages % 2 != 0) {
+    return fmt::format(
+        "dualpipe pairs stages from both ends: pp is even, not {}; dualpipe-v may "
+        "have any",
+        of.stages);
+  }
+  if (of.chunks != 1) {
+    return fmt::format(
+        "dualpipe has one chunk of each of two copies of the model a stage: vpp is 1, not {}",
+        of.chunks);
+  }
+  if (of.microbatches % 2 != 0) {
+    return fmt::format("dualpipe has as many microbatches from each end: an even number, not {}",
+                       of.microbatches);
+  }
+  if (of.microbatches < 2 * of.stages) {
+    return fmt::format("dualpipe needs at least 2 pp = {} microbatches, not {}", 2 * of.stages,
+                       of.microbatches);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 PipelineShape pipeline_shape(const ParallelConfig& parallel) {
@@ -136,6 +160,8 @@ std::vector<PipelineStep> pipeline_order(const PipelineShape& shape, int stage) 
       return v_order(order, stages, stage, microbatches);
     case PipelineOrder::dualpipe_v:
       return dualpipe_v_order(stages, stage, microbatches, pairs);
+    case PipelineOrder::dualpipe:
+      return dualpipe_order(stages, stage, microbatches, pairs);
   }
   LOCKSTEP_CHECK(false);
 }
@@ -145,10 +171,11 @@ std::optional<std::string> pipeline_problem(const PipelineShape& shape) {
   if (shape.order == PipelineOrder::none && shape.stages > 1) {
     return fmt::format("{} stages need a schedule: {}", shape.stages,
                        "naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-1p, zb-2p, zb-v, v-half, "
-                       "v-min or dualpipe-v");
+                       "v-min, dualpipe-v or dualpipe");
   }
   if (shape.order == PipelineOrder::interleaved) return interleaved_problem(shape);
   if (is_v(shape.order)) return v_problem(shape);
+  if (is_bidirectional(shape.order)) return dualpipe_problem(shape);
   if (shape.chunks > 1) {
     return fmt::format(
         "{} chunks a stage (vpp) need the schedule interleaved, or, if two, zb-v, v-half, v-min or "

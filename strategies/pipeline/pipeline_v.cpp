@@ -312,4 +312,16 @@ std::vector<PipelineStep> dualpipe_v_order(int stages, int stage, int microbatch
   return std::move(out).steps();
 }
 
+std::vector<PipelineStep> dualpipe_order(int stages, int stage, int microbatches, bool pairs) {
+  const int half = microbatches / 2;
+  const bool second_half = 2 * stage >= stages;
+  std::vector<PipelineStep> out =
+      dualpipe_v_order(stages / 2, std::min(stage, stages - 1 - stage), half, pairs);
+  for (PipelineStep& step : out) {
+    if (second_half) step.chunk = 1 - step.chunk;
+    if (step.chunk == 1) step.microbatch += half;
+  }
+  return out;
+}
+
 }  // namespace lockstep

@@ -26,4 +26,14 @@ namespace lockstep {
 [[nodiscard]] std::vector<PipelineStep> dualpipe_v_order(int stages, int stage, int microbatches,
                                                          bool pairs = false);
 
+/// DualPipe, of an even number of stages and of at least 2 * stages microbatches, an even number:
+/// the first half of them goes through a first copy of the model from the first stage to the last,
+/// the second half through a second copy from the last to the first. The stages from both ends to
+/// the middle do what those of DualPipeV do, half as many, with the chunk of the microbatches that
+/// enter at their end and that of the others.
+/// Source: deepseek-ai/DualPipe, dualpipe/dualpipe.py; DeepSeek-V3, arXiv 2412.19437,
+/// section 3.2.1.
+[[nodiscard]] std::vector<PipelineStep> dualpipe_order(int stages, int stage, int microbatches,
+                                                       bool pairs = false);
+
 }  // namespace lockstep

@@ -158,6 +158,8 @@ class LayoutProblemCheck {
         note("schedule", "interleaved needs pp and vpp above 1");
       } else if (is_v(parallel_.schedule)) {
         note("schedule", "two chunks in a V need pp above 1");
+      } else if (is_bidirectional(parallel_.schedule)) {
+        note("schedule", "dualpipe pairs stages from both ends: it needs an even pp");
       }
     } else if (parallel_.schedule == PipelineOrder::none) {
       note("schedule", "pp = {} needs a schedule such as 1f1b", parallel_.pp);

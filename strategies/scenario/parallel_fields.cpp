@@ -314,9 +314,10 @@ const std::vector<ParallelField>& parallel_fields() {
           "etp", &Config::etp, 0, kMostDegree,
           "Tensor-parallel degree of experts, a divisor of tp, less than tp with sequence_parallel "
           "only; 0: tp (default: 0)"),
-      count("vpp", &Config::vpp, 1, kMostOfStage,
-            "Model chunks per pipeline stage, for interleaved and V schedules (default: 1; 2 of "
-            "zb-v, v-half, v-min and dualpipe-v)")
+      count(
+          "vpp", &Config::vpp, 1, kMostOfStage,
+          "Model chunks per pipeline stage, for interleaved and V schedules (default: 1; 2 of "
+          "zb-v, v-half, v-min and dualpipe-v; 1 of dualpipe, of each of two copies of the model)")
           .completed([](Config& of) { of.vpp = of.pp > 1 && is_v(of.schedule) ? 2 : 1; }),
       count("microbatch_group", &Config::microbatch_group, 0, kMostOfStage,
             "Interleaved: microbatches that pass one chunk before the next chunk, from pp to all; "
@@ -342,7 +343,8 @@ const std::vector<ParallelField>& parallel_fields() {
            "tp ranks (default: false)"),
       count("zero", &Config::zero, 0, 3, "ZeRO stage (default: 0)"),
       count("shard_ranks", &Config::shard_ranks, 0, kMostDegree,
-            "Ranks over which ZeRO shards; 0: all data-parallel ranks (default: 0)")
+            "Ranks over which ZeRO shards; 0: all data-parallel ranks, of dualpipe those of both "
+            "copies of a stage (default: 0)")
           .without_effect([](const Config& of) -> Text {
             if (of.shard_ranks == 0 || of.zero > 0) return {};
             return text("shard_ranks = {}, but nothing is sharded: zero is 0", of.shard_ranks);
@@ -377,6 +379,11 @@ const std::vector<ParallelField>& parallel_fields() {
             const PipelineOrder several =
                 of.vpp > 1 ? PipelineOrder::interleaved : PipelineOrder::one_f_one_b;
             of.schedule = of.pp > 1 ? several : PipelineOrder::none;
+          })
+          .impossible([](const Config& of) -> Text {
+            if (of.stage_copies() == 1 || of.exchange == GradientExchange::all_reduce) return {};
+            return text("dualpipe sums the gradients of two copies of each stage: exchange is {}",
+                        name_of(exchange_names(), of.exchange));
           }),
       flag("short_edges", &Config::short_edges,
            "First and last model chunk have one layer fewer (default: false)")

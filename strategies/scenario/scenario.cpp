@@ -9,6 +9,7 @@
 
 #include "sim/config/json_schema.hpp"
 #include "sim/config/json_values.hpp"
+#include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/scenario/scenario_checks.hpp"
 #include "strategies/scenario/scenario_cluster.hpp"
 #include "strategies/scenario/scenario_model.hpp"
@@ -246,7 +247,8 @@ void take_overlap(Parts& parts) {
   ParallelConfig& parallel = parts.parallel;
   std::set<Overlap> kinds = of.always;
   if (parallel.zero > 0) kinds.insert(of.sharded.begin(), of.sharded.end());
-  if (parallel.vpp > 1) kinds.insert(of.interleaved.begin(), of.interleaved.end());
+  if (chunks_of_stage(parallel.schedule, parallel.vpp) > 1)
+    kinds.insert(of.interleaved.begin(), of.interleaved.end());
   if (parallel.cp_kind == ContextKind::ring || parallel.cp_kind == ContextKind::both)
     kinds.insert(of.ring.begin(), of.ring.end());
   if (parallel.exchange != GradientExchange::all_reduce && !parallel.has_outer_loop())

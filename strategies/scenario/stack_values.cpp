@@ -9,7 +9,7 @@ namespace {
 /// Of gradients in their precision, over all replicas.
 [[nodiscard]] Bytes size_of(const BucketDefaults& bucket, const ParallelConfig& parallel) {
   if (bucket.size) return *bucket.size;
-  const std::int64_t replicas = std::int64_t{parallel.dp} * parallel.cp;
+  const std::int64_t replicas = std::int64_t{parallel.dp} * parallel.cp * parallel.stage_copies();
   const std::int64_t elements = std::max(bucket.elements, bucket.elements_per_replica * replicas);
   return Bytes{elements * bytes_per_element(parallel.state.gradients)};
 }

@@ -26,7 +26,7 @@ class Values {
       : transformer_{model.transformer()},
         model_{model},
         plan_{parallel},
-        replicas_{parallel.dp * parallel.cp / parallel.outer_degree()} {
+        replicas_{parallel.dp * parallel.cp * parallel.stage_copies() / parallel.outer_degree()} {
     ring_ = plan_.cp / std::max(1, ulysses_degree(plan_, gpus_per_node));
   }
 

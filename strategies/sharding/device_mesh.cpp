@@ -18,6 +18,7 @@ namespace {
 struct Factor {
   int size = 1;
   std::set<std::string> axes;
+  bool mirrored = false;
 };
 
 /// Innermost first.
@@ -67,7 +68,18 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
 
 /// Replicas that train together.
 [[nodiscard]] bool is_inner_replica(const Factor& factor) {
-  return is_replica(factor) && !factor.axes.contains("outer");
+  return (is_replica(factor) && !factor.axes.contains("outer")) || factor.axes.contains("copies");
+}
+
+/// The two copies of a stage outside, one half of the stages inside.
+[[nodiscard]] Factors pipeline_factors(const ParallelConfig& parallel) {
+  const int copies = parallel.stage_copies();
+  Factors out;
+  append(out, parallel.pp / copies, {"pp"});
+  if (copies == 1) return out;
+  for (Factor& stages : out) stages.mirrored = true;
+  append(out, copies, {"pp", "copies"});
+  return out;
 }
 
 /// Adds the innermost `inner` ranks of the selected factors to one axis and the rest to another,
@@ -106,7 +118,7 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
     if (axis == "tp") some = tensor_factors(parallel.tp, kv_heads);
     if (axis == "cp") some = context_factors(ulysses, parallel.cp / ulysses, kv_left);
     if (axis == "dp") append(some, parallel.dp, {"dp"});
-    if (axis == "pp") append(some, parallel.pp, {"pp"});
+    if (axis == "pp") some = pipeline_factors(parallel);
     out.insert(out.end(), some.begin(), some.end());
   }
   for (Factor& factor : out) {
@@ -116,8 +128,9 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
 }
 
 [[nodiscard]] int shard_size(const ParallelConfig& parallel) {
-  return parallel.shard_ranks > 0 ? parallel.shard_ranks
-                                  : parallel.dp * parallel.cp / parallel.outer_degree();
+  return parallel.shard_ranks > 0
+             ? parallel.shard_ranks
+             : parallel.dp * parallel.cp * parallel.stage_copies() / parallel.outer_degree();
 }
 
 [[nodiscard]] bool divide(Factors& factors, const ParallelConfig& parallel) {
@@ -142,7 +155,8 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
   std::vector<Mesh::Atom> out;
   for (const Factor& factor : factors) {
     const std::string name = base(factor);
-    out.push_back({count[name] > 1 ? fmt::format("{}.{}", name, next[name]++) : name, factor.size});
+    out.push_back({count[name] > 1 ? fmt::format("{}.{}", name, next[name]++) : name, factor.size,
+                   factor.mirrored});
   }
   return out;
 }
@@ -178,9 +192,11 @@ std::optional<std::string> mesh_problem(const ParallelConfig& parallel, std::int
   const int outer = parallel.outer_degree();
   if (parallel.dp % outer != 0)
     return fmt::format("outer_replicas = {} does not divide dp = {}", outer, parallel.dp);
-  if (replicas / outer % shard_size(parallel) != 0) {
-    return fmt::format("shard_ranks = {} does not divide dp * cp{} = {}", parallel.shard_ranks,
-                       outer > 1 ? " / outer_replicas" : "", replicas / outer);
+  const int copies = parallel.stage_copies();
+  if (replicas * copies / outer % shard_size(parallel) != 0) {
+    return fmt::format("shard_ranks = {} does not divide dp * cp{}{} = {}", parallel.shard_ranks,
+                       copies > 1 ? " * 2 copies" : "", outer > 1 ? " / outer_replicas" : "",
+                       replicas * copies / outer);
   }
   const int ulysses = ulysses_degree(parallel, gpus_per_node);
   if (parallel.cp % ulysses != 0) {
@@ -209,9 +225,9 @@ std::optional<std::string> mesh_problem(const ParallelConfig& parallel, std::int
 Mesh device_mesh(const ParallelConfig& parallel, std::int64_t kv_heads, int gpus_per_node) {
   Factors factors = factors_of(parallel, kv_heads, ulysses_degree(parallel, gpus_per_node));
   LOCKSTEP_CHECK(divide(factors, parallel));
-  static constexpr std::array kAxes{"tp",        "cp",      "dp",   "pp",    "dp_cp",
-                                    "outer",     "etp",     "ep",   "edp",   "shard",
-                                    "replicate", "ulysses", "ring", "tp_kv", "ulysses_kv"};
+  static constexpr std::array kAxes{"tp",   "cp",    "dp",         "pp",    "dp_cp",     "outer",
+                                    "etp",  "ep",    "edp",        "shard", "replicate", "ulysses",
+                                    "ring", "tp_kv", "ulysses_kv", "copies"};
   std::vector<std::pair<std::string, MeshSubAxes>> axes;
   for (const char* axis : kAxes) {
     MeshSubAxes atoms;

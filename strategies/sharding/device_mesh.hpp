@@ -17,8 +17,11 @@ namespace lockstep {
 ///                  distributed along ep, the innermost part of the rest of tp and dp_cp, and
 ///                  replicated along edp, so that etp * ep * edp = tp * cp * dp (parallel folding,
 ///                  Liu et al., arXiv 2504.14960)
-///   shard       ZeRO shards along this innermost part of dp_cp without outer
-///   replicate   the rest of dp_cp without outer
+///   copies      the two copies of a stage of a bidirectional pipeline: the outer of the two
+///               sub-axes of pp; the inner one is mirrored (sim/program/mesh.hpp), so that rank
+///               order is the order of stages
+///   shard       ZeRO shards along this innermost part of dp_cp and copies, without outer
+///   replicate   the rest of dp_cp and copies, without outer
 ///   ulysses, ring              the two levels of cp
 ///   tp_kv, ulysses_kv          the part that shards KV heads if there are fewer of them than
 ///                              ranks, which hold replicas along the rest

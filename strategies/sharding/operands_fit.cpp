@@ -30,7 +30,9 @@ namespace {
   return fmt::format("{} and {} are cut unlike along {}", a.name, b.name, to_string(dim));
 }
 
-[[nodiscard]] std::string gemm_misfit(const Tensor& a, const Tensor& b, const Tensor& y) {
+/// Copies of a stage of a pipeline have different microbatches, which no dimension shows.
+[[nodiscard]] std::string gemm_misfit(const Mesh& mesh, const Tensor& a, const Tensor& b,
+                                      const Tensor& y) {
   MeshSubAxes sums;
   for (const Tensor* operand : {&a, &b}) {
     for (const Extent& extent : operand->extents) {
@@ -45,7 +47,8 @@ namespace {
       sums = joined(sums, extent.shards);
     }
   }
-  if (sorted(sums) == sorted(y.partial)) return {};
+  const MeshSubAxes partial = without(y.partial, mesh.axis("copies"));
+  if (sorted(sums) == sorted(partial)) return {};
   return fmt::format("{} is not the sum over what cuts the contracted dimensions", y.name);
 }
 
@@ -108,7 +111,7 @@ std::string misfit(const Mesh& mesh, const std::vector<Tensor>& tensors,
   }
   if (operation.kind == OperationKind::matmul) {
     std::string why =
-        gemm_misfit(of(read_of(operation, Operand::a)), of(read_of(operation, Operand::b)),
+        gemm_misfit(mesh, of(read_of(operation, Operand::a)), of(read_of(operation, Operand::b)),
                     of(write_of(operation, Operand::y)));
     if (!why.empty()) return why;
   }

@@ -4,6 +4,7 @@
 
 #include "strategies/models/build_model.hpp"
 #include "strategies/sharding/device_mesh.hpp"
+#include "strategies/sharding/placement.hpp"
 #include "strategies/step/run_passes.hpp"
 
 namespace lockstep {
@@ -40,7 +41,8 @@ namespace {
   for (const TensorId state : weight.states)
     if (!tensor(state).on_host) out.state_bytes += bytes(state, out.elements);
   const Mesh& mesh = step.program.mesh;
-  out.of_experts = mesh.size(weight.over) < mesh.size(mesh.axis("dp_cp"));
+  const MeshSubAxes replicas = without(weight.over, mesh.axis("copies"));
+  out.of_experts = mesh.size(replicas) < mesh.size(mesh.axis("dp_cp"));
   out.tied = step.graph.tied && weight.weight == step.graph.tied->weight;
   return out;
 }

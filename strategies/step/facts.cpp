@@ -10,6 +10,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/program/unroll.hpp"
+#include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/sharding/operands_fit.hpp"
 #include "strategies/sharding/placement.hpp"
 
@@ -177,10 +178,12 @@ class StageOrder {
 
   [[nodiscard]] std::string wrong() {
     std::size_t expected = 0;
-    for (const auto& [first, last] : step_.chunks) {
-      if (first == last || step_.stage_of(first) != static_cast<int>(stage_)) continue;
+    for (std::size_t chunk = 0; chunk < step_.chunks.size(); ++chunk) {
+      if (owner(chunk) != static_cast<int>(stage_)) continue;
+      const auto [first, last] = step_.chunks[chunk];
+      const auto [begin, end] = microbatches_of(chunk);
       for (int position = first; position < last; ++position) {
-        for (int m = 0; m < static_cast<int>(step_.parallel.microbatches()); ++m, ++expected) {
+        for (int m = begin; m < end; ++m, ++expected) {
           if (!in_order(places_[{position, m}]))
             return fmt::format(
                 "stage {}: position {} of microbatch {} is not once forward, then "
@@ -195,6 +198,18 @@ class StageOrder {
 
  private:
   using Places = std::map<CallWork, std::vector<std::size_t>>;
+
+  [[nodiscard]] int owner(std::size_t chunk) const {
+    return stage_of_chunk(step_.parallel.schedule, step_.parallel.pp, static_cast<int>(chunk));
+  }
+
+  /// First, and one past the last; each copy of the model has its half of them.
+  [[nodiscard]] std::pair<int, int> microbatches_of(std::size_t chunk) const {
+    const auto all = static_cast<int>(step_.parallel.microbatches());
+    if (step_.parallel.stage_copies() == 1) return {0, all};
+    const bool second = chunk >= static_cast<std::size_t>(step_.parallel.pp);
+    return second ? std::pair{all / 2, all} : std::pair{0, all / 2};
+  }
 
   [[nodiscard]] bool in_order(Places& at) const {
     const std::size_t halves = step_.parallel.splits_backward() ? 1 : 0;
@@ -236,10 +251,13 @@ class StageOrder {
     }
   }
   const auto stages = static_cast<int>(step.stages.size());
+  const auto place = [&](int stage) {
+    return place_of_stage(step.parallel.schedule, stages, stage);
+  };
   for (const auto& [key, pair] : pairs) {
     const auto& [forward, position, microbatch] = key;
-    const bool meet = (pair.from + pair.ahead - pair.to) % stages == 0 &&
-                      (pair.to + pair.back - pair.from) % stages == 0;
+    const int apart = place(pair.to) - place(pair.from);
+    const bool meet = (pair.ahead - apart) % stages == 0 && (pair.back + apart) % stages == 0;
     if (pair.sends == 1 && pair.receives == 1 && meet) continue;
     return fmt::format("position {} of microbatch {} is sent {} times {}, received {} times",
                        position, microbatch, pair.sends, forward ? "forward" : "backward",

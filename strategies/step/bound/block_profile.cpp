@@ -4,7 +4,9 @@
 #include <optional>
 #include <set>
 
+#include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/sharding/device_mesh.hpp"
+#include "strategies/sharding/placement.hpp"
 
 namespace lockstep {
 
@@ -28,7 +30,10 @@ class Groups {
   /// None where the real mesh has no such axis; those that sit alike once.
   [[nodiscard]] std::vector<std::vector<int>> members(const std::string& axis,
                                                       const OperationBounds& operations) const {
-    const MeshSubAxes atoms = mesh_.axis(axis);
+    return members(mesh_.axis(axis), operations);
+  }
+  [[nodiscard]] std::vector<std::vector<int>> members(const MeshSubAxes& atoms,
+                                                      const OperationBounds& operations) const {
     std::vector<std::vector<int>> out;
     if (atoms.empty()) return out;
     std::set<fold::Key> seen;
@@ -45,14 +50,14 @@ class Groups {
 };
 
 /// The least over stages of a message's bound to the next.
-[[nodiscard]] MessageBound between_stages(const Mesh& mesh, Bytes size,
+[[nodiscard]] MessageBound between_stages(const Mesh& mesh, PipelineOrder schedule, Bytes size,
                                           OperationBounds& operations) {
   const MeshSubAxes pp = mesh.axis("pp");
   const int stages = mesh.size(pp);
   std::optional<MessageBound> least;
   for (int stage = 0; stage + 1 < stages; ++stage) {
-    const int from = mesh.moved(0, pp, stage);
-    const int to = mesh.moved(0, pp, stage + 1);
+    const int from = mesh.moved(0, pp, place_of_stage(schedule, stages, stage));
+    const int to = mesh.moved(0, pp, place_of_stage(schedule, stages, stage + 1));
     for (const auto& [a, b] : {std::pair{from, to}, std::pair{to, from}}) {
       const MessageBound time = operations.message(a, b, size);
       if (!least) least = time;
@@ -76,7 +81,7 @@ PositionCosts BlockCosts::sum(std::size_t first, std::size_t last) const {
 
 fold::Key placed_key(const ParallelConfig& parallel) {
   fold::KeyBuilder key;
-  key.add(shape_key(parallel)).add(parallel.dp).add(parallel.pp);
+  key.add(shape_key(parallel)).add(parallel.dp).add(parallel.pp).add(parallel.stage_copies());
   for (const std::string& axis : parallel.order) key.add(static_cast<int>(axis.front()));
   return key.key();
 }
@@ -158,10 +163,14 @@ PlacedProfile BlockProfiles::make(const ParallelConfig& parallel) {
   if (parallel.pp > 1) {
     // Without sequence parallelism ranks along tp send a part each.
     const std::int64_t parts = parallel.sequence_parallel ? 1 : parallel.tp;
-    out.message = between_stages(mesh, Bytes{out.blocks->residual / parts}, operations_);
+    out.message =
+        between_stages(mesh, parallel.schedule, Bytes{out.blocks->residual / parts}, operations_);
   }
-  out.dense_rate = rate_of(groups.members("dp_cp", operations_));
-  out.expert_rate = parallel.ep > 1 ? rate_of(groups.members("edp", operations_)) : out.dense_rate;
+  const auto replicas = [&](const char* axis) {
+    return groups.members(joined(mesh.axis("copies"), mesh.axis(axis)), operations_);
+  };
+  out.dense_rate = rate_of(replicas("dp_cp"));
+  out.expert_rate = parallel.ep > 1 ? rate_of(replicas("edp")) : out.dense_rate;
   return out;
 }
 

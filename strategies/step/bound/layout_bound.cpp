@@ -34,14 +34,17 @@ class Layout {
       : parallel_{parallel},
         profile_{profile},
         host_{host},
-        microbatches_{parallel.microbatches()} {
+        microbatches_{parallel.microbatches() / parallel.stage_copies()},
+        of_stage_{chunks_of_stage(parallel.schedule, parallel.vpp)} {
     cut();
-    replicas_ = std::int64_t{parallel.dp} * parallel.cp;
+    const std::int64_t copies = parallel.stage_copies();
+    replicas_ = std::int64_t{parallel.dp} * parallel.cp * copies;
     // Ranks along ep are along tp first, or along dp and cp first, by the order of the axes: ZeRO
     // shards experts over the rest of dp and cp.
     const int along_tp = parallel.tp / parallel.expert_tp();
     expert_replicas_ = replicas_ / std::max(1, parallel.ep / along_tp);
-    least_expert_replicas_ = replicas_ / std::min<std::int64_t>(replicas_, parallel.ep);
+    const std::int64_t of_copy = replicas_ / copies;
+    least_expert_replicas_ = of_copy / std::min<std::int64_t>(of_copy, parallel.ep) * copies;
     shards_ = parallel.shard_ranks > 0 ? parallel.shard_ranks : replicas_;
   }
 
@@ -51,7 +54,8 @@ class Layout {
     std::int64_t drain = 0;
     const std::int64_t hop = (profile_.message.sending + profile_.message.latency).ps();
     const std::int64_t first_tail = tail(sums(0));
-    for (int stage = 0; stage < parallel_.pp; ++stage) {
+    // Stages from the other end of a bidirectional pipeline do the same.
+    for (int stage = 0; stage < parallel_.pp / parallel_.stage_copies(); ++stage) {
       const PositionCosts& sum = sums(stage);
       most = std::max(most, time_of(stage, sum, fill, drain, first_tail));
       const PositionCosts& first = chunk_sum(stage, 0);
@@ -105,16 +109,26 @@ class Layout {
     }
     chunks_.front().first = 0;
     chunks_.back().last = static_cast<std::size_t>(positions);
+    if (parallel_.stage_copies() > 1) {
+      const std::vector<Range> copy = chunks_;
+      chunks_.insert(chunks_.end(), copy.begin(), copy.end());
+    }
     for (const Range& range : chunks_)
       sums_.push_back(profile_.blocks->sum(range.first, range.last));
     stages_.reserve(static_cast<std::size_t>(parallel_.pp));
     for (int stage = 0; stage < parallel_.pp; ++stage) {
       PositionCosts sum = chunk_sum(stage, 0);
-      for (int c = 1; c < parallel_.vpp; ++c) sum.add(chunk_sum(stage, c), 1);
-      const bool both_ends = parallel_.pp == 1 || (is_v(parallel_.schedule) && stage == 0);
-      if (both_ends) sum.dense.add(profile_.blocks->tied, -1);  // there once
+      for (int c = 1; c < of_stage_; ++c) sum.add(chunk_sum(stage, c), 1);
+      if (has_both_ends(stage)) sum.dense.add(profile_.blocks->tied, -1);  // there once
       stages_.push_back(sum);
     }
+  }
+
+  /// Whether a stage has the first and the last layers of the model.
+  [[nodiscard]] bool has_both_ends(int stage) const {
+    if (parallel_.pp == 1) return true;
+    const bool last = parallel_.stage_copies() > 1 && stage + 1 == parallel_.pp;
+    return last || (stage == 0 && (is_v(parallel_.schedule) || parallel_.stage_copies() > 1));
   }
 
   [[nodiscard]] std::int64_t time_of(int stage, const PositionCosts& sum, std::int64_t fill,
@@ -135,7 +149,7 @@ class Layout {
   /// Forward and backward passes of one microbatch through all chunks of a stage.
   [[nodiscard]] std::int64_t passes(int stage) const {
     std::int64_t out = 0;
-    for (int c = 0; c < parallel_.vpp; ++c) {
+    for (int c = 0; c < of_stage_; ++c) {
       const Range range = chunk(stage, c);
       if (range.first == range.last) continue;
       const PositionCosts& sum = chunk_sum(stage, c);
@@ -159,7 +173,7 @@ class Layout {
 
   [[nodiscard]] std::int64_t before_in(int stage) const {
     std::int64_t out = 0;
-    for (int c = 0; c < parallel_.vpp; ++c) {
+    for (int c = 0; c < of_stage_; ++c) {
       const Range range = chunk(stage, c);
       if (range.first < range.last)
         out = std::max(out, profile_.blocks->at(range.first).forward.before_in());
@@ -169,7 +183,7 @@ class Layout {
 
   [[nodiscard]] std::int64_t after_out(int stage) const {
     std::int64_t out = 0;
-    for (int c = 0; c < parallel_.vpp; ++c) {
+    for (int c = 0; c < of_stage_; ++c) {
       const Range range = chunk(stage, c);
       if (range.first < range.last)
         out = std::max(out, profile_.blocks->at(range.first).backward.after_out());
@@ -180,12 +194,13 @@ class Layout {
   /// Of one microbatch, where sends hold the compute stream.
   [[nodiscard]] std::int64_t sends(int stage) const {
     if (parallel_.pp == 1) return 0;
-    std::int64_t count = 2 * std::int64_t{parallel_.vpp};
+    std::int64_t count = 2 * std::int64_t{of_stage_};
     // The chain's first chunk has none before it, nor its last one after it. Of a V both are on the
-    // first stage, and the last stage keeps what it passes on.
-    const int fewer = is_v(parallel_.schedule) ? 2 : 1;
+    // first stage, and the last stage keeps what it passes on. Of a bidirectional pipeline each end
+    // has both, and the others none.
+    const int fewer = of_stage_ == parallel_.vpp && !is_v(parallel_.schedule) ? 1 : 2;
     if (stage == 0) count -= fewer;
-    if (stage + 1 == parallel_.pp) count -= fewer;
+    if (stage > 0 && stage + 1 == parallel_.pp) count -= fewer;
     return count * held_by_send();
   }
 
@@ -286,7 +301,8 @@ class Layout {
   const ParallelConfig& parallel_;
   const PlacedProfile& profile_;
   HostSpeed host_;
-  std::int64_t microbatches_;
+  std::int64_t microbatches_;  // through each chunk
+  int of_stage_;               // chunks
   std::vector<Range> chunks_;
   std::vector<PositionCosts> sums_;    // of each chunk
   std::vector<PositionCosts> stages_;  // of each stage
@@ -314,9 +330,10 @@ const std::vector<LayoutBounds::InFlight>& LayoutBounds::in_flight(const Paralle
   key.add(parallel.microbatches()).add(parallel.microbatch_group);
   const auto [found, is_new] = in_flight_.try_emplace(key.key());
   if (is_new) {
+    const int chunks = chunks_of_stage(parallel.schedule, parallel.vpp);
     for (int s = 0; s < parallel.pp; ++s) {
       InFlight most;
-      InFlight now{0, std::vector<int>(static_cast<std::size_t>(parallel.vpp))};
+      InFlight now{0, std::vector<int>(static_cast<std::size_t>(chunks))};
       for (const PipelineStep& step : pipeline_order(pipeline_shape(parallel), s)) {
         if (step.work == PipelineStep::Work::weight_gradient) continue;
         const int change = step.work == PipelineStep::Work::forward ? 1 : -1;
@@ -351,7 +368,7 @@ Bytes LayoutBounds::memory(const Layout& layout, const ParallelConfig& parallel)
   for (int stage = 0; stage < parallel.pp; ++stage) {
     std::int64_t bytes = layout.states(stage);
     const InFlight& held = in_flight[static_cast<std::size_t>(stage)];
-    for (int c = 0; c < parallel.vpp; ++c)
+    for (int c = 0; c < chunks_of_stage(parallel.schedule, parallel.vpp); ++c)
       bytes += held.of_chunk[static_cast<std::size_t>(c)] * layout.chunk_sum(stage, c).kept;
     most = std::max(most, bytes);
   }

@@ -45,12 +45,10 @@ namespace {
   if (group == "tp") return layout.tp;
   if (group == "cp") return layout.cp;
   if (group == "ep") return layout.ep;
-  if (group == "dp") return layout.dp * layout.cp / layout.outer_degree();
+  const int replicas = layout.dp * layout.cp * layout.stage_copies() / layout.outer_degree();
+  if (group == "dp") return replicas;
   if (group == "outer") return layout.outer_degree();
-  if (group == "hsdp")
-    return layout.shard_ranks > 0
-               ? layout.dp * layout.cp / layout.outer_degree() / layout.shard_ranks
-               : 1;
+  if (group == "hsdp") return layout.shard_ranks > 0 ? replicas / layout.shard_ranks : 1;
   return std::min(layout.pp, 2);  // embedding
 }
 

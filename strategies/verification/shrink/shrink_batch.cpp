@@ -10,7 +10,8 @@ namespace {
 [[nodiscard]] std::int64_t fewer_microbatches(std::int64_t was, const ParallelConfig& whole,
                                               const ParallelConfig& small) {
   const std::int64_t pp = small.pp;
-  if (small.schedule == PipelineOrder::dualpipe_v) return 2 * pp;
+  if (small.schedule == PipelineOrder::dualpipe_v || small.schedule == PipelineOrder::dualpipe)
+    return 2 * pp;
   if (small.microbatch_group > 0) return 2 * pp + 1;
   if (was <= 3) return small.schedule == PipelineOrder::interleaved ? std::max(was, pp) : was;
   if (pp == 1) return 3;

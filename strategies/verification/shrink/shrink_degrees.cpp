@@ -48,6 +48,7 @@ class Degrees {
     for (const int tp : options("tp", layout_.tp)) {
       for (const int dp : options("dp", layout_.dp)) {
         for (const int pp : options("pp", layout_.pp)) {
+          if (is_bidirectional(layout_.schedule) && pp % 2 != 0) continue;
           if (tp * dp * pp <= limits_.ranks) add_context(tp, dp, pp);
         }
       }
@@ -109,8 +110,8 @@ class Degrees {
 
   /// Parts of the replicas that train together.
   void add_parts(ParallelConfig next, int ulysses) {
-    const int replicas = next.dp * next.cp / next.outer_degree();
-    const int of = layout_.dp * layout_.cp / layout_.outer_degree();
+    const int replicas = next.dp * next.cp * next.stage_copies() / next.outer_degree();
+    const int of = layout_.dp * layout_.cp * layout_.stage_copies() / layout_.outer_degree();
     for (const auto& [etp, ep] : expert_degrees(next)) {
       if (keeps("ep") && ep != layout_.ep) continue;
       if (keeps("etp") && etp != layout_.etp) continue;

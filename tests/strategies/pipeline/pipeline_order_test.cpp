@@ -7,151 +7,13 @@
 #include <initializer_list>
 #include <map>
 #include <random>
-#include <tuple>
+
+#include "tests/strategies/pipeline/replayed_order.hpp"
 
 namespace lockstep {
 namespace {
 
-using Work = PipelineStep::Work;
-
-struct Times {
-  int forward = 1;          // tF
-  int input_gradient = 1;   // tB
-  int weight_gradient = 1;  // tW
-
-  /// Of one chunk; in all orders but the zero-bubble ones B and W are one step.
-  [[nodiscard]] int of(Work work) const {
-    switch (work) {
-      case Work::forward:
-        return forward;
-      case Work::input_gradient:
-        return input_gradient;
-      case Work::weight_gradient:
-        return weight_gradient;
-      case Work::backward:
-        return input_gradient + weight_gradient;
-    }
-    return 0;
-  }
-};
-
-struct Pipeline {
-  PipelineOrder order = PipelineOrder::gpipe;
-  int stages = 1;
-  int chunks = 1;
-  int microbatches = 1;
-  int group = 0;
-
-  [[nodiscard]] std::vector<PipelineStep> of(int stage) const {
-    return pipeline_order({order, stages, chunks, microbatches, group}, stage);
-  }
-};
-
-/// A piece of work for which others wait: forward or the gradient of the input.
-using Piece = std::tuple<bool, int, int>;  // forward?, number of the chunk of all, microbatch
-
-/// Every stage in its order; a step begins when the stage is free and what it needs has arrived.
-class Replay {
- public:
-  Replay(const Pipeline& pipeline, Times times) : pipeline_(pipeline), times_(times) {
-    for (int s = 0; s < pipeline.stages; ++s) stages_.push_back({pipeline.of(s), 0, 0, 0});
-    while (advance()) {
-    }
-  }
-
-  [[nodiscard]] bool ended() const {
-    return std::all_of(stages_.begin(), stages_.end(),
-                       [](const Stage& s) { return s.next == s.steps.size(); });
-  }
-  /// Idle time of the stage that has most of it, between its first step and its last.
-  [[nodiscard]] int bubble() const {
-    int most = 0;
-    for (const Stage& s : stages_) most = std::max(most, s.free_at - s.began - work(s));
-    return most;
-  }
-
- private:
-  struct Stage {
-    std::vector<PipelineStep> steps;
-    std::size_t next = 0;
-    int free_at = 0;
-    int began = 0;
-  };
-
-  [[nodiscard]] int work(const Stage& stage) const {
-    int sum = 0;
-    for (const PipelineStep& step : stage.steps) sum += times_.of(step.work);
-    return sum;
-  }
-
-  /// When what a step needs is there; -1: not yet known.
-  [[nodiscard]] int arrival(int stage, const PipelineStep& step) const {
-    const int all = pipeline_.stages * pipeline_.chunks;
-    const int number = this->number(stage, step);
-    if (step.work == Work::forward) {
-      return number == 0 ? 0 : end_of({true, number - 1, step.microbatch});
-    }
-    if (step.work == Work::weight_gradient) return end_of({false, number, step.microbatch});
-    const int own = end_of({true, number, step.microbatch});
-    if (number == all - 1 || own < 0) return own;
-    return end_of({false, number + 1, step.microbatch});
-  }
-
-  /// Of the chunk in the model. In a V, the second chunks count back from the last stage.
-  [[nodiscard]] int number(int stage, const PipelineStep& step) const {
-    const bool v = pipeline_.order >= PipelineOrder::zb_v;
-    if (v && step.chunk == 1) return 2 * pipeline_.stages - 1 - stage;
-    return step.chunk * pipeline_.stages + stage;
-  }
-
-  [[nodiscard]] int end_of(const Piece& piece) const {
-    const auto found = ends_.find(piece);
-    return found == ends_.end() ? -1 : found->second;
-  }
-
-  bool advance() {
-    bool moved = false;
-    for (int s = 0; s < pipeline_.stages; ++s) {
-      Stage& stage = stages_[static_cast<std::size_t>(s)];
-      while (stage.next < stage.steps.size()) {
-        const PipelineStep step = stage.steps[stage.next];
-        const int ready = arrival(s, step);
-        if (ready < 0) break;
-        const int start = std::max(stage.free_at, ready);
-        if (stage.next++ == 0) stage.began = start;
-        stage.free_at = start + times_.of(step.work);
-        if (step.work != Work::weight_gradient) {
-          ends_[{step.work == Work::forward, number(s, step), step.microbatch}] = stage.free_at;
-        }
-        moved = true;
-      }
-    }
-    return moved;
-  }
-
-  Pipeline pipeline_;
-  Times times_;
-  std::vector<Stage> stages_{};
-  std::map<Piece, int> ends_{};
-};
-
-int bubble(PipelineOrder order, int stages, int microbatches, Times times = {}, int chunks = 1) {
-  const Replay replay({order, stages, chunks, microbatches}, times);
-  CHECK(replay.ended());
-  return replay.bubble();
-}
-
-/// The most chunks of microbatches whose activations a stage holds at once: from their forward pass
-/// to the gradient of their weights.
-int held(const Pipeline& pipeline, int stage) {
-  int now = 0;
-  int most = 0;
-  for (const PipelineStep& step : pipeline.of(stage)) {
-    if (step.work == Work::forward) most = std::max(most, ++now);
-    if (step.work == Work::backward || step.work == Work::weight_gradient) --now;
-  }
-  return most;
-}
+using namespace lockstep::test;
 
 constexpr std::initializer_list<PipelineOrder> kOneChunk{
     PipelineOrder::naive, PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::zb_h1,
@@ -431,7 +293,7 @@ TEST_CASE("a pipeline that cannot be says what would do") {
   CHECK(problem(PipelineOrder::one_f_one_b, 4, 1, 8).empty());
   CHECK(problem(PipelineOrder::none, 4, 1, 8) ==
         "4 stages need a schedule: naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-1p, zb-2p, "
-        "zb-v, v-half, v-min or dualpipe-v");
+        "zb-v, v-half, v-min, dualpipe-v or dualpipe");
   CHECK(problem(PipelineOrder::gpipe, 4, 2, 8) ==
         "2 chunks a stage (vpp) need the schedule interleaved, or, if two, zb-v, v-half, v-min or "
         "dualpipe-v; others have 1");

@@ -26,7 +26,8 @@ TEST_CASE("pairs of microbatches need a schedule that has them") {
   CHECK(says(pairs_problem(of), "schedule is 1f1b"));
   of.schedule = PipelineOrder::zb_v;
   CHECK(says(pairs_problem(of), "schedule is zb-v"));
-  for (const PipelineOrder fits : {PipelineOrder::interleaved, PipelineOrder::dualpipe_v}) {
+  for (const PipelineOrder fits :
+       {PipelineOrder::interleaved, PipelineOrder::dualpipe_v, PipelineOrder::dualpipe}) {
     of.schedule = fits;
     CHECK(!pairs_problem(of));
   }

@@ -56,6 +56,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "optimizer-states",
                                        "parameter-server",
                                        "pipeline-1f1b",
+                                       "pipeline-dualpipe",
                                        "pipeline-gpipe",
                                        "pipeline-interleaved",
                                        "pipeline-naive",

@@ -56,6 +56,26 @@ TEST_CASE("every order gives the same number of groups of the same sizes") {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+TEST_CASE("the two copies of a stage of DualPipe are replicas of each other") {
+  // Stage s and stage 5 - s; ranks stand in the order of stages.
+  ParallelConfig with = layout(2, 1, 2, 6);
+  with.schedule = PipelineOrder::dualpipe;
+  REQUIRE(!mesh_problem(with, 0, 8));
+  const Mesh mesh = device_mesh(with, 0, 8);
+  CHECK(mesh.ranks() == 24);
+  CHECK(group(mesh, 4, "copies") == std::vector<int>{4, 16});
+  CHECK(group(mesh, 0, "pp") == std::vector<int>{0, 4, 8, 20, 16, 12});
+  CHECK(group(mesh, 0, "shard") == std::vector<int>{0, 2, 20, 22});
+  CHECK(mesh.axis("replicate").empty());
+  CHECK(mesh.size(mesh.axis("dp_cp")) == 2);
+  with.shard_ranks = 2;  // within dp
+  const Mesh hybrid = device_mesh(with, 0, 8);
+  CHECK(group(hybrid, 0, "shard") == std::vector<int>{0, 2});
+  CHECK(group(hybrid, 0, "replicate") == std::vector<int>{0, 20});
+  with.shard_ranks = 3;
+  CHECK(mesh_problem(with, 0, 8) == "shard_ranks = 3 does not divide dp * cp * 2 copies = 4");
+}
+
 TEST_CASE("experts are cut along the innermost part of dp * cp, edp is the rest") {
   // 4 ranks of cp inside 4 of dp: ep 8 takes all of cp and a half of dp.
   ParallelConfig with = layout(1, 4, 4, 1);

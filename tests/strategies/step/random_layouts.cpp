@@ -144,6 +144,15 @@ void draw_v(ParallelConfig& out, Draw& draw) {
   out.global_batch = out.micro_batch * out.dp * (2 * out.pp + 1);
 }
 
+/// Two copies of the model, in a pipeline from both ends.
+void draw_copies(ParallelConfig& out, Draw& draw) {
+  if (out.pp % 2 != 0 || !draw.one_in(2)) return;
+  out.vpp = 1;
+  out.schedule = PipelineOrder::dualpipe;
+  out.microbatch_group = 0;
+  out.global_batch = out.micro_batch * out.dp * 2 * (out.pp + (draw.one_in(2) ? 1 : 0));
+}
+
 /// GEMMs in at most 8 bits.
 void draw_recipe(ParallelConfig& out, Draw& draw) {
   out.precision = draw.of({Dtype::fp8, Dtype::fp8_block, Dtype::nvfp4});
@@ -189,6 +198,7 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
   Draw narrowing{seed + 4'000'000};
   Draw repeating{seed + 5'000'000};
   Draw keeping{seed + 6'000'000};
+  Draw copying{seed + 7'000'000};
   std::vector<RandomLayout> out;
   while (out.size() < static_cast<std::size_t>(count)) {
     TransformerConfig model = shape(draw);
@@ -201,6 +211,7 @@ std::vector<RandomLayout> random_layouts(std::uint64_t seed, int count) {
     if (model.experts) with.etp = folding.of({0, 0, 1, 2});
     if (with.cp > 1 && gathering.one_in(4)) with.cp_kind = ContextKind::all_gather;
     if (with.pp > 1 && gathering.one_in(3)) draw_v(with, gathering);
+    if (with.pp > 1 && copying.one_in(4)) draw_copies(with, copying);
     if (narrowing.one_in(4)) draw_recipe(with, narrowing);
     if (repeating.one_in(3)) draw_modules(with, model, repeating);
     if (model.experts && keeping.one_in(2)) with.form.router_weights = RouterWeights::activation;
@@ -239,7 +250,9 @@ RandomLayout shrunk(RandomLayout layout) {
   parallel.state.optimizer = Optimizer::momentum;
   parallel.micro_batch = 1;
   parallel.global_batch = std::int64_t{parallel.dp} * std::max(2, parallel.pp);
-  if (parallel.schedule == PipelineOrder::dualpipe_v) parallel.global_batch *= 2;
+  if (parallel.schedule == PipelineOrder::dualpipe_v ||
+      parallel.schedule == PipelineOrder::dualpipe)
+    parallel.global_batch *= 2;
   if (parallel.microbatch_group > 0)
     parallel.global_batch = std::int64_t{parallel.dp} * (2 * parallel.pp + 1);
   parallel.bucket = Bytes{parallel.bucket.count() / 16};

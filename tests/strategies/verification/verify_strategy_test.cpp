@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/execute/run_program/weight_bound.hpp"
@@ -148,7 +149,7 @@ TransformerConfig experts() {
 }
 
 TEST_CASE("whatever carries tokens, and beside whatever, one device computes the same") {
-  for (const int pp : {1, 2}) {
+  for (const auto& [pp, copies] : {std::pair{1, false}, {2, false}, {2, true}}) {
     for (const bool pairs : {false, true}) {
       for (const Dispatcher dispatcher : {Dispatcher::all_to_all, Dispatcher::deepep}) {
         ParallelConfig parallel = layout(4);
@@ -158,8 +159,8 @@ TEST_CASE("whatever carries tokens, and beside whatever, one device computes the
         parallel.global_batch = 4 * 4;
         parallel.dispatcher = dispatcher;
         if (pp > 1) {
-          parallel.vpp = 2;
-          parallel.schedule = PipelineOrder::dualpipe_v;
+          parallel.vpp = copies ? 1 : 2;
+          parallel.schedule = copies ? PipelineOrder::dualpipe : PipelineOrder::dualpipe_v;
         }
         if (pairs) parallel.overlap = {Overlap::ep_pairs};
         parallel.token_counts = {Collective::all_to_all, true};

@@ -89,8 +89,9 @@ Bytes checkpoint_size(const TrainingStepResult& step) {
       parameters * static_cast<double>(bytes_per_element(parallel.state.weights));
   if (parallel.zero == 0)
     return rounded(weights + (all.weights > 0 ? weights * all.optimizer / all.weights : 0));
-  const double shards = parallel.shard_ranks > 0 ? parallel.shard_ranks : parallel.dp * parallel.cp;
-  return rounded(weights + all.optimizer * shards / (parallel.dp * parallel.cp));
+  const double replicas = parallel.dp * parallel.cp * parallel.stage_copies();
+  const double shards = parallel.shard_ranks > 0 ? parallel.shard_ranks : replicas;
+  return rounded(weights + all.optimizer * shards / replicas);
 }
 
 CheckpointCost checkpoint_cost(const CheckpointPlan& plan, const std::string& file,

@@ -322,7 +322,7 @@ std::optional<PlanRule> LayoutWalk::set_schedule(PipelineOrder order, std::size_
 }
 
 std::optional<PlanRule> LayoutWalk::set_zero(std::int64_t zero, std::size_t digit) {
-  const bool replicas = std::int64_t{parallel_.dp} * parallel_.cp > 1;
+  const bool replicas = std::int64_t{parallel_.dp} * parallel_.cp * parallel_.stage_copies() > 1;
   parallel_.zero = replicas ? static_cast<int>(zero) : 0;
   if (!replicas && digit != 0) return PlanRule::duplicate;
   defaults_ = setting_.defaults(parallel_.zero, parallel_.pp > 1);
@@ -340,7 +340,8 @@ std::optional<PlanRule> LayoutWalk::set_zero(std::int64_t zero, std::size_t digi
 }
 
 std::optional<PlanRule> LayoutWalk::set_shards(std::int64_t shards, std::size_t digit) {
-  const std::int64_t replicas = std::int64_t{parallel_.dp} * parallel_.cp;
+  const std::int64_t replicas =
+      std::int64_t{parallel_.dp} * parallel_.cp * parallel_.stage_copies();
   const bool matters = parallel_.zero > 0 && shards > 0 && shards < replicas;
   parallel_.shard_ranks = matters ? static_cast<int>(shards) : 0;
   if (!matters) return only_first(parallel_.zero > 0 && shards == 0, digit);
@@ -383,8 +384,8 @@ std::optional<PlanRule> LayoutWalk::set_order(std::int64_t number, std::size_t d
 /// Of the kinds of traffic, those that the layout has.
 std::int64_t LayoutWalk::useful_overlap(std::int64_t mask) const {
   const TransformerConfig* shape = setting_.scenario().model.transformer();
-  const std::int64_t replicas =
-      std::int64_t{parallel_.dp} * parallel_.cp / parallel_.outer_degree();
+  const std::int64_t replicas = std::int64_t{parallel_.dp} * parallel_.cp *
+                                parallel_.stage_copies() / parallel_.outer_degree();
   const bool hybrid = parallel_.shard_ranks > 0 && parallel_.shard_ranks < replicas &&
                       (parallel_.zero > 1 || (parallel_.zero == 1 && parallel_.scatter_gradients));
   const auto keep = [&](Overlap what, bool is_there) {

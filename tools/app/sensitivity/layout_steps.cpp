@@ -22,7 +22,7 @@ class LayoutSteps {
     if (plan_.ep > 1) resize("ep", plan_.ep);
     resize("micro_batch", plan_.micro_batch);
     if (plan_.schedule == PipelineOrder::interleaved) resize("vpp", plan_.vpp);
-    if (plan_.dp * plan_.cp > 1) {
+    if (plan_.dp * plan_.cp * plan_.stage_copies() > 1) {
       if (plan_.zero > 0) add({set("zero", plan_.zero - 1)});
       if (plan_.zero < 3) add({set("zero", plan_.zero + 1)});
     }

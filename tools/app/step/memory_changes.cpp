@@ -26,7 +26,7 @@ std::string set(const std::string& key, std::int64_t value) {
 }
 
 void add_zero(const ParallelConfig& parallel, std::vector<LayoutChange>& out) {
-  if (parallel.dp * parallel.cp == 1) return;
+  if (parallel.dp * parallel.cp * parallel.stage_copies() == 1) return;
   for (int stage = parallel.zero + 1; stage <= 3; ++stage) out.push_back({set("zero", stage)});
 }
 

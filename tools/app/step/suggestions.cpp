@@ -74,7 +74,7 @@ class LayoutChanges {
       if (!plan_.overlaps(what)) saving += exposed(group);
     };
     consider(Overlap::cp, plan_.cp > 1, "cp");
-    const bool replicas = plan_.dp * plan_.cp > 1;
+    const bool replicas = plan_.dp * plan_.cp * plan_.stage_copies() > 1;
     consider(Overlap::dp_gradients, replicas, "dp");
     consider(Overlap::dp_parameters, replicas && plan_.zero > 0, "dp");
     consider(Overlap::ep, plan_.ep > 1 && plan_.overlaps(Overlap::ep), "ep");
@@ -95,7 +95,7 @@ class LayoutChanges {
   void add_pipeline() {
     if (plan_.pp == 1) return;
     const double idle = busiest_.fill_drain.seconds();
-    if (!is_v(plan_.schedule)) {
+    if (!is_v(plan_.schedule) && !is_bidirectional(plan_.schedule)) {
       LayoutChange more{set_to("vpp", std::int64_t{2} * plan_.vpp)};
       if (plan_.schedule != PipelineOrder::interleaved)
         more.emplace_back("parallel.schedule=interleaved");

@@ -21,7 +21,8 @@ using Work = PipelineStep::Work;
 class ChartMaker {
  public:
   explicit ChartMaker(const PipelineChartRequest& request)
-      : request_{request}, places_{request.stages * request.chunks} {
+      : request_{request},
+        places_{request.stages * chunks_of_stage(request.order, request.chunks)} {
     const auto all =
         static_cast<std::size_t>(places_) * static_cast<std::size_t>(request.microbatches);
     forward_end_.resize(all);
@@ -88,14 +89,17 @@ class ChartMaker {
     const int place = place_of(stage, step);
     switch (step.work) {
       case Work::forward:
-        return place == 0 ? TimePoint{} : arrival(forward_end_, place - 1, step.microbatch);
+        return begins_model(request_.order, request_.stages, place)
+                   ? TimePoint{}
+                   : arrival(forward_end_, place - 1, step.microbatch);
       case Work::weight_gradient:
         return backward_end_[index(place, step.microbatch)];
       case Work::backward:
       case Work::input_gradient:
         break;
     }
-    if (place == places_ - 1) return forward_end_[index(place, step.microbatch)];
+    if (place == places_ - 1 || begins_model(request_.order, request_.stages, place + 1))
+      return forward_end_[index(place, step.microbatch)];
     return arrival(backward_end_, place + 1, step.microbatch);
   }
 

@@ -80,7 +80,13 @@ constexpr std::array kWords = {
          "back "
          "to the first, so that all stages hold activations equally long (parallel.schedule zb-v, "
          "v-half, v-min or dualpipe-v).",
-         "", "zero bubble, interleaved", "zb-v, v-half, v-min, dualpipe-v, v-shape"},
+         "", "zero bubble, interleaved, dualpipe", "zb-v, v-half, v-min, dualpipe-v, v-shape"},
+    Word{
+        "DualPipe",
+        "Pipeline schedule of DeepSeek-V3 (parallel.schedule=dualpipe): microbatches enter at both "
+        "ends, and each stage has its layers and those of the stage as far from the other end, so "
+        "that forward passes of one direction go in turn with backward passes of the other.",
+        "", "v schedule, zero bubble", "bidirectional pipeline"},
     Word{"bucket", "Group of gradients reduced by one collective.", "", "data parallelism"},
     Word{"exposed communication", "Communication time that computation does not hide.", "",
          "critical path"},

@@ -175,6 +175,37 @@ TEST_CASE("pipeline-v: held on every stage: as much as 1F1B's first, half and a 
   CHECK(most("dualpipe-v") <= 2 * kP + 1);
 }
 
+TEST_CASE("pipeline-dualpipe: DualPipe idles (p/2-1)(tF+tB-tW) and is faster than DualPipeV") {
+  // dualpipe_order_test.cpp. DualPipeV idles as long with half as many stages, so longer here.
+  const Shown shown("pipeline-dualpipe");
+  CHECK(shown.scenario().parallel.vpp == 1);
+  const Work work = work_of(shown);
+  const double formula = (kP / 2 - 1) * (work.forward + work.input - work.weight) / kM;
+  // The two inner stages have the same two stages of the model; so have the two outer ones.
+  CHECK(work_of(shown, 1).total() == work_of(shown, 2).total());
+  CHECK(work_of(shown, 0).total() == work_of(shown, 3).total());
+  CHECK(within(bubble_s(shown), formula, allowance(shown) / formula));
+  CHECK(bubble_s(shown) < bubble_s(Shown("pipeline-v", {"parallel.schedule=dualpipe-v"})));
+}
+
+TEST_CASE(
+    "pipeline-dualpipe: DualPipe holds two stages' weights, and p + 1 microbatches' activations") {
+  // deepseek-ai/DualPipe, README: 2x parameters, PP + 1 activations. ZeRO-1 shards optimizer states
+  // over the two copies: two stages' in two parts.
+  const Shown plain("pipeline-1f1b");
+  const Shown shown("pipeline-dualpipe");
+  for (std::size_t stage = 0; stage < kP; ++stage)
+    CHECK(microbatches_held(shown, stage) <= (kP + 1) * kLayersOfStage);
+  const CategoryBytes one = plain.resident(1);
+  const CategoryBytes both = shown.resident(1);
+  const auto bytes = [](const CategoryBytes& of, Category category) {
+    return of[category].count();
+  };
+  CHECK(bytes(both, Category::weight) == 2 * bytes(one, Category::weight));
+  CHECK(bytes(both, Category::gradient) == 2 * bytes(one, Category::gradient));
+  CHECK(bytes(both, Category::optimizer_state) == bytes(one, Category::optimizer_state));
+}
+
 TEST_CASE("pipelines: side by side, each is faster than the one before") {
   const std::vector<std::string> order{"pipeline-naive", "pipeline-gpipe", "pipeline-interleaved",
                                        "pipeline-zb"};

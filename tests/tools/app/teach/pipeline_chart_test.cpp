@@ -43,6 +43,19 @@ TEST_CASE("bubbles are those of the formulas") {
       }
 }
 
+TEST_CASE("DualPipe: microbatches enter at both ends, and the bubble is that of the formula") {
+  // Two chunks of a whole stage each, each for half of the microbatches.
+  for (const int stages : {2, 4, 8}) {
+    const PipelineChart chart =
+        chart_pipeline(pipeline(PipelineOrder::dualpipe, stages, 3 * stages));
+    REQUIRE(chart.formula);
+    CHECK(chart.ideal == 3 * stages * 36_us);
+    CHECK(chart.bubble == doctest::Approx(chart.formula->fraction).epsilon(1e-12));
+    for (const PipelineStage& stage : {chart.stages.front(), chart.stages.back()})
+      CHECK(stage.spans.front().start == TimePoint{});
+  }
+}
+
 TEST_CASE("a stage holds activations from the forward pass to the end of the backward pass") {
   const auto most = [](PipelineOrder order) {
     return chart_pipeline(pipeline(order, 4, 8)).stages.front().most_held;

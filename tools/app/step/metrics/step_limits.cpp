@@ -23,6 +23,9 @@ std::optional<BubbleFormula> bubble_formula(const ParallelConfig& parallel) {
                            others / (3 * microbatches)};
     case PipelineOrder::zb_v:
       return BubbleFormula{"(p-1)/(6m) with tF = tB = tW", others / (6 * microbatches)};
+    case PipelineOrder::dualpipe:
+      return BubbleFormula{"(p/2-1)(tF+tB-tW)/(m(tF+tB+tW)) with tF = tB = tW",
+                           (parallel.pp / 2 - 1) / (3 * microbatches)};
     default:
       return std::nullopt;
   }
