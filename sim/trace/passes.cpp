@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
-#include <set>
+#include <utility>
 
 #include "sim/base/check.hpp"
 #include "sim/trace/peers.hpp"
@@ -34,17 +35,22 @@ std::optional<Pass::Kind> kind_of(const RoleProgram& role, const RoleOperation& 
   return std::nullopt;
 }
 
-/// Chunks as first positions.
+/// Chunks as first positions. Positions in a row with different microbatches are chunks of their
+/// own: of a pipeline from both ends.
 std::vector<int> chunk_starts(const RoleProgram& role) {
-  std::set<int> positions;
-  for (const RoleOperation& of : role.operations)
-    if (kind_of(role, of).value_or(Pass::Kind::update) != Pass::Kind::update)
-      positions.insert(of.call.position);
+  std::map<int, int> first;  // microbatch of a position
+  for (const RoleOperation& of : role.operations) {
+    if (kind_of(role, of).value_or(Pass::Kind::update) == Pass::Kind::update) continue;
+    // What is sent on is of the next chunk's position.
+    if (of.operation->purpose == Purpose::communication) continue;
+    const auto found = first.try_emplace(of.call.position, of.call.microbatch).first;
+    found->second = std::min(found->second, of.call.microbatch);
+  }
   std::vector<int> out;
-  int last = -2;
-  for (const int position : positions) {
-    if (position != last + 1) out.push_back(position);
-    last = position;
+  std::optional<std::pair<int, int>> last;
+  for (const auto& [position, microbatch] : first) {
+    if (last != std::pair{position - 1, microbatch}) out.push_back(position);
+    last = {position, microbatch};
   }
   return out;
 }

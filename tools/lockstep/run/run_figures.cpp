@@ -104,6 +104,10 @@ std::string pipeline_figure(const TrainingStepResult& result, const FigureStyle&
       "Numbers are microbatches. A pass includes its own communication, such as that of tensor "
       "parallelism. " +
       note_on_rows(result.scenario));
+  if (result.scenario.parallel.stage_copies() > 1)
+    figure.notes.emplace_back(
+        "Lighter shades and the letter b are the later of a stage's two parts of the model: each "
+        "has the microbatches of one end.");
   if (result.scenario.parallel.vpp > 1)
     figure.notes.emplace_back("Letters and lighter shades are later model chunks of the stage.");
   if (result.averaging)

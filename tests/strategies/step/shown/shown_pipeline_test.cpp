@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/trace/passes.hpp"
 #include "tests/strategies/step/shown/shown_scenario.hpp"
 
 /// Pipelines side by side: p stages, m microbatches, v chunks a stage. Times of one microbatch on
@@ -204,6 +207,21 @@ TEST_CASE(
   CHECK(bytes(both, Category::weight) == 2 * bytes(one, Category::weight));
   CHECK(bytes(both, Category::gradient) == 2 * bytes(one, Category::gradient));
   CHECK(bytes(both, Category::optimizer_state) == bytes(one, Category::optimizer_state));
+}
+
+TEST_CASE("pipeline-dualpipe: each stage has two chunks, each with the microbatches of one end") {
+  // Those of stages 1 and 2 of the model follow each other, so that only microbatches tell them
+  // apart.
+  const Shown shown("pipeline-dualpipe");
+  for (std::size_t stage = 0; stage < kP; ++stage) {
+    const RankTimeline& rank = shown.timeline().ranks.at(stage);
+    std::set<std::pair<int, bool>> chunks;  // with the microbatches of the second half
+    for (const Pass& pass : passes(shown.timeline().roles.at(rank.role), rank))
+      if (pass.kind != Pass::Kind::update) chunks.emplace(pass.chunk, pass.microbatch >= kM / 2);
+    // Earlier layers are chunk 0: the first copy's on stages 0 and 1, on others the second copy's.
+    const bool second = stage >= kP / 2;
+    CHECK(chunks == std::set<std::pair<int, bool>>{{0, second}, {1, !second}});
+  }
 }
 
 TEST_CASE("pipelines: side by side, each is faster than the one before") {
