@@ -40,6 +40,11 @@ double embedding_backward_bytes(const Program& program, const Operation& operati
          (adds_to(operation, table) ? 0 : whole);
 }
 
+/// One token of every sequence is read, and written.
+[[nodiscard]] bool takes_first_token(const Operation& operation) {
+  return operation.kind == Kind::pool_tokens && operation.window != 0;
+}
+
 }  // namespace
 
 double local_length(const Program& program, const Tensor& tensor, Dim dim) {
@@ -75,6 +80,8 @@ double bytes_moved(const Program& program, const Operation& operation) {
   const WorkRule work = row_of(operation.kind).work;
   if (work == WorkRule::embedding) return embedding_bytes(program, operation);
   if (work == WorkRule::embedding_gradient) return embedding_backward_bytes(program, operation);
+  if (takes_first_token(operation))
+    return 2 * bytes_of(program, tensor_of(program, write_of(operation, Operand::y)));
   KernelTraffic traffic{program};
   traffic.add(operation);
   return traffic.bytes();

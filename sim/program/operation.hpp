@@ -125,9 +125,10 @@ struct Operation {
   Normalization norm = Normalization::layer;
   Optimizer optimizer = Optimizer::adam;
   int stride = 1;
-  int window = 1;           // side length of a convolution or pool
-  double dropout = 0;       // probability
-  std::vector<Dim> over{};  // normalization: the last dimensions, which are normalized
+  int window = 1;      // side length of a convolution or pool
+  double dropout = 0;  // probability
+  /// normalization: the last dimensions, which are normalized. pool_tokens: that of tokens.
+  std::vector<Dim> over{};
   /// attention: ring steps between the own position and the source of the keys.
   int ring_offset = 0;
   /// attention, softmax: which earlier keys are visible to a query.

@@ -66,6 +66,11 @@ enum class OperationKind : std::uint8_t {
   pool_backward,
   temporal_shift,  // shifts part of the channels by one frame, part by minus one
   temporal_shift_backward,
+  // Vision transformers.
+  class_token,  // a learned token before the patches of every image
+  class_token_backward,
+  pool_tokens,  // the first token; the mean of all if window is 0
+  pool_tokens_backward,
   // For all models.
   fill,   // zeros
   scale,  // each of some tensors times `factor`
@@ -325,6 +330,14 @@ inline constexpr std::array kRows{
     row(Kind::temporal_shift, "temporal_shift", Class::elementwise, "x", "y",
         by_names(Kind::temporal_shift_backward)),
     row(Kind::temporal_shift_backward, "temporal_shift_backward", Class::elementwise, "g_y", "g_x"),
+    row(Kind::class_token, "class_token", Class::elementwise, "x weight", "y", Common::batch,
+        by_names(Kind::class_token_backward)),
+    row(Kind::class_token_backward, "class_token_backward", Class::elementwise, "g_y",
+        "g_x g_weight", Common::batch),
+    row(Kind::pool_tokens, "pool_tokens", Class::elementwise, "x", "y", Common::batch,
+        by_names(Kind::pool_tokens_backward)),
+    row(Kind::pool_tokens_backward, "pool_tokens_backward", Class::elementwise, "g_y", "g_x",
+        Common::batch),
     row(Kind::fill, "fill", Class::elementwise, "", "x...", Common::none, Flag::carries),
     row(Kind::scale, "scale", Class::elementwise, "x...", "y...", Common::none, Gradient::linear,
         Flag::in_place, Flag::carries),

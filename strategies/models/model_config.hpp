@@ -59,6 +59,23 @@ struct TokenPrediction {
   friend bool operator==(const TokenPrediction&, const TokenPrediction&) = default;
 };
 
+/// Images as input, cut into patches that are tokens, and one label per image (vision transformers;
+/// Dosovitskiy et al. 2021, arXiv 2010.11929).
+struct ImageInput {
+  std::int64_t side = 224;  // width and height in pixels
+  std::int64_t patch = 16;  // the same of a patch
+  std::int64_t channels = 3;
+  bool class_token = true;  // a learned token before the patches is classified; else their mean
+
+  [[nodiscard]] std::int64_t patches() const { return side / patch * (side / patch); }
+  /// The sequence length.
+  [[nodiscard]] std::int64_t tokens() const { return patches() + (class_token ? 1 : 0); }
+  /// Values of a patch, which its embedding contracts.
+  [[nodiscard]] std::int64_t patch_values() const { return patch * patch * channels; }
+
+  friend bool operator==(const ImageInput&, const ImageInput&) = default;
+};
+
 enum class Positions : std::uint8_t { learned, rotary, none };
 enum class AttentionKind : std::uint8_t { flash, unfused };
 /// Position of norms relative to attention and MLP: pre-norm, post-norm, or both.
@@ -105,6 +122,8 @@ struct TransformerConfig {
   std::optional<LatentAttention> latent{};
   std::optional<AttentionWindow> window{};
   std::optional<TokenPrediction> mtp{};
+  /// `sequence` is then its tokens, `vocabulary` the number of classes.
+  std::optional<ImageInput> image{};
 
   friend bool operator==(const TransformerConfig&, const TransformerConfig&) = default;
 };
@@ -171,6 +190,10 @@ struct ModelConfig {
 
   [[nodiscard]] const TransformerConfig* transformer() const {
     return std::get_if<TransformerConfig>(&shape);
+  }
+  /// Whether its samples are sequences of tokens, by which work is then measured.
+  [[nodiscard]] bool reads_text() const {
+    return transformer() != nullptr && !transformer()->image;
   }
 };
 

@@ -37,12 +37,25 @@ void append_layers(GraphBuilder& graph, TransformerParts parts) {
 
 }  // namespace
 
+namespace {
+
+/// Patches, layers, a head for every image.
+void build_vision(GraphBuilder& graph, const TransformerParts& parts) {
+  std::vector<int>& chain = graph.graph.chain;
+  chain.push_back(patch_block(graph, parts));
+  append_layers(graph, parts);
+  chain.push_back(image_head_block(graph, parts));
+}
+
+}  // namespace
+
 void build_transformer(GraphBuilder& graph, const TransformerConfig& config) {
   const Extent batch{Dim::batch, graph.options.batch};
   const Extent sequence{Dim::sequence, config.sequence};
   const Extent hidden{Dim::hidden, config.hidden};
   TransformerParts parts{
       config, batch, sequence, hidden, graph.boundary("residual", {batch, sequence, hidden}), {}};
+  if (config.image) return build_vision(graph, parts);
   Ref table;
   std::vector<int>& chain = graph.graph.chain;
   chain.push_back(embedding_block(graph, parts, table));

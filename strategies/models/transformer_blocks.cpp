@@ -6,6 +6,12 @@ namespace {
 
 using Kind = OperationKind;
 
+/// Vision transformers have dropout between the two matrices as well
+/// (google-research/vision_transformer, models_vit.py).
+[[nodiscard]] bool drops_in_mlp(const TransformerConfig& config) {
+  return config.image.has_value();
+}
+
 /// dropout(branch(x)), normalized before, after or around.
 template <class Branch>
 [[nodiscard]] Ref append_branch(BlockBuilder& block, const TransformerParts& parts,
@@ -58,17 +64,6 @@ void append_parallel_halves(BlockBuilder& block, const TransformerParts& parts, 
 
 [[nodiscard]] std::string name_of(const LayerKind& kind) {
   return std::string{kind.windowed ? "windowed_" : ""} + (kind.experts ? "expert_layer" : "layer");
-}
-
-/// Rows of the learned table of positions.
-[[nodiscard]] Ref append_positions(BlockBuilder& block, const TransformerParts& parts) {
-  const TensorId ids =
-      block.graph().input("position_ids", {parts.batch, parts.sequence}, Dtype::int32);
-  const Ref table = block.weight("position_embedding.weight",
-                                 {{Dim::positions, position_rows(parts.config)}, parts.hidden});
-  const Ref y = block.tensor("position_embedding", {parts.batch, parts.sequence, parts.hidden});
-  block.append(Kind::embedding, "position_embedding", {{.tensor = ids}, table}, {y});
-  return y;
 }
 
 }  // namespace
@@ -159,8 +154,20 @@ Ref append_mlp(BlockBuilder& block, const TransformerParts& parts, const std::st
       parts.config.function;
   const Ref weight = block.weight(name + ".down.weight", {inner, parts.hidden});
   const auto bias = append_bias(block, biased, name + ".down", {parts.hidden});
+  const Ref kept = append_dropout(block, drops_in_mlp(parts.config) ? parts.config.dropout : 0,
+                                  name + ".activation.dropout", active);
   const Ref y = block.like(name + ".down", x);
-  block.matmul(name + ".down", active, weight, bias, y);
+  block.matmul(name + ".down", kept, weight, bias, y);
+  return y;
+}
+
+Ref append_positions(BlockBuilder& block, const TransformerParts& parts) {
+  const TensorId ids =
+      block.graph().input("position_ids", {parts.batch, parts.sequence}, Dtype::int32);
+  const Ref table = block.weight("position_embedding.weight",
+                                 {{Dim::positions, position_rows(parts.config)}, parts.hidden});
+  const Ref y = block.tensor("position_embedding", {parts.batch, parts.sequence, parts.hidden});
+  block.append(Kind::embedding, "position_embedding", {{.tensor = ids}, table}, {y});
   return y;
 }
 

@@ -76,6 +76,12 @@ int embedding_block(GraphBuilder& graph, const TransformerParts& parts, Ref& tab
 /// Final norm, logits, loss, and the modules of multi-token prediction with theirs, whose layers
 /// are of the kind of `parts`. `table`: the embedding table, for tied embeddings and these modules.
 int head_block(GraphBuilder& graph, const TransformerParts& parts, const Ref& table);
+/// Of vision transformers: patches to residual stream, a class token before them; final norm,
+/// pooling, logits and loss of every image.
+int patch_block(GraphBuilder& graph, const TransformerParts& parts);
+int image_head_block(GraphBuilder& graph, const TransformerParts& parts);
+/// Rows of the learned table of positions [b, s, h].
+[[nodiscard]] Ref append_positions(BlockBuilder& block, const TransformerParts& parts);
 /// Attention and a plain MLP or experts with norms and residual connections, sequential or
 /// parallel: x [b, s, h] -> y.
 void append_layer(BlockBuilder& block, const TransformerParts& parts, const Ref& x, const Ref& y);

@@ -43,6 +43,7 @@ class LayoutProblemCheck {
     check_exchange();
     check_optimizer();
     if (const TransformerConfig* transformer = model_.transformer()) {
+      check_class_token(*transformer);
       check_tensor(*transformer);
       check_context(*transformer);
       check_experts(*transformer);
@@ -296,13 +297,27 @@ class LayoutProblemCheck {
     out.push_back({fmt::format("kv_heads = {} (nor is it a multiple of that)", kv),
                    [kv](std::int64_t tp) { return kv % tp == 0 || tp % kv == 0; }});
     const bool whole_sequence = model.sequence % parallel_.cp != 0;  // told as such
-    if (parallel_.sequence_parallel && !whole_sequence) out.push_back(sequence_cut(model));
+    if (parallel_.sequence_parallel && !whole_sequence && !has_class_token(model))
+      out.push_back(sequence_cut(model));
     if (model.experts) {
       out.push_back(whole("the experts' ffn", model.experts->ffn));
       const std::int64_t shared = model.experts->shared * model.experts->shared_ffn;
       if (shared > 0) out.push_back(whole("the shared experts' ffn", shared));
     }
     return out;
+  }
+
+  [[nodiscard]] static bool has_class_token(const TransformerConfig& model) {
+    return model.image && model.image->class_token;
+  }
+
+  /// The class token stands before the patches, so that no cut leaves equal runs of these.
+  void check_class_token(const TransformerConfig& model) {
+    if (!has_class_token(model)) return;
+    constexpr const char* kWhy =
+        "the class token and its patches are not cut; model.pooling \"mean\" has no such token";
+    if (parallel_.sequence_parallel) note("sequence_parallel", "{}", kWhy);
+    if (parallel_.cp > 1) note("cp", "cp = {}: {}", parallel_.cp, kWhy);
   }
 
   void check_tensor(const TransformerConfig& model) {
@@ -322,7 +337,7 @@ class LayoutProblemCheck {
   }
 
   void check_context(const TransformerConfig& model) {
-    if (parallel_.cp == 1) return;
+    if (parallel_.cp == 1 || has_class_token(model)) return;
     const int ulysses = ulysses_degree(parallel_, gpus_per_node_);
     const int ring = parallel_.cp / std::max(1, ulysses);
     const std::int64_t heads = model.heads / parallel_.tp;

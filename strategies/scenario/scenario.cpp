@@ -127,7 +127,7 @@ void read_budget(ObjectReader& in, Parts& parts) {
       read_count(in, {"samples", "Training samples of other models, used to report days"});
   if (tokens && samples) in.note("samples", "\"tokens\" is there already: one of both");
   if (parts.model) {
-    const bool transformer = parts.model->transformer() != nullptr;
+    const bool transformer = parts.model->reads_text();
     if (tokens && !transformer) in.note("tokens", "this model sees no tokens: say \"samples\"");
     if (samples && transformer) in.note("samples", "a transformer's budget is said in \"tokens\"");
   }
@@ -381,8 +381,7 @@ JsonValue resolve(const Parts& parts) {
   set_member(out, "model", json_of(*parts.model));
   set_member(out, "parallel", json_of(parts.parallel));
   if (parts.samples) {
-    set_member(out, parts.model->transformer() != nullptr ? "tokens" : "samples",
-               json_of(*parts.samples));
+    set_member(out, parts.model->reads_text() ? "tokens" : "samples", json_of(*parts.samples));
   }
   if (parts.sustained) {
     set_member(out, "sustained",

@@ -66,20 +66,18 @@ struct Operands {
 }
 
 /// Everything lies like the main result: elementwise operations, norms, convolutions, losses.
-/// Normalized dimensions must not be cut.
+/// Dimensions that are normalized or pooled must not be cut.
 class Alike {
  public:
   explicit Alike(const Operands& of) : Alike{of, of.writes} {}
   Alike(const Operands& of, const std::vector<PlacedOperand>& writes)
-      : reads_{of.reads}, writes_{writes} {
-    const std::vector<Dim>& whole = of.operation.over;
+      : reads_{of.reads}, writes_{writes}, whole_{of.operation.over} {
     const bool result_leads = !writes.empty() && writes[0].settled && !is_gradient(writes[0]);
     lead_ = result_leads ? &writes[0] : &of.reads[0];
     as_ = lead_->placement;
     as_.partial.clear();
     for (std::size_t i = 0; i < as_.shardings.size(); ++i) {
-      const Dim dim = lead_->tensor->extents[i].dim;
-      if (std::find(whole.begin(), whole.end(), dim) != whole.end()) as_.shardings[i].clear();
+      if (is_whole(lead_->tensor->extents[i].dim)) as_.shardings[i].clear();
     }
   }
 
@@ -99,12 +97,17 @@ class Alike {
     if (operand.tensor->category == Category::weight) return operand.placement;
     return placed(*operand.tensor, [&](Dim dim) {
       if (has(*lead_->tensor, dim)) return sharding_of(*lead_->tensor, as_, dim);
-      return sharding_of(*operand.tensor, operand.placement, dim);
+      return is_whole(dim) ? MeshSubAxes{} : sharding_of(*operand.tensor, operand.placement, dim);
     });
+  }
+
+  [[nodiscard]] bool is_whole(Dim dim) const {
+    return std::find(whole_.begin(), whole_.end(), dim) != whole_.end();
   }
 
   const std::vector<PlacedOperand>& reads_;
   const std::vector<PlacedOperand>& writes_;
+  const std::vector<Dim>& whole_;
   const PlacedOperand* lead_;
   Placement as_;
 };

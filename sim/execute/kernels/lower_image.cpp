@@ -2,6 +2,7 @@
 #include <array>
 
 #include "sim/execute/device_kernels/image_functions.hpp"
+#include "sim/execute/kernels/kernel_checks.hpp"
 #include "sim/execute/kernels/lowering_parts.hpp"
 
 namespace lockstep::lowering {
@@ -159,6 +160,92 @@ void temporal_shift(Lowering& to) {
                                      std::max<std::int64_t>(1, x.channels / 8), forward ? 1 : -1};
 }
 
+/// Tokens of images [b, s, h], all on this rank.
+struct Tokens {
+  Tokens(const Lowering& to, const Tensor& tensor, const PartLayout& layout)
+      : images{layout.axes[0].length()}, count{layout.axes[1].length()}, width{width_of(layout)} {
+    kernels::check_whole(to.call, tensor, layout.axes[1]);
+    kernels::check_whole(to.call, tensor, layout.axes[2]);
+  }
+
+  [[nodiscard]] std::int64_t elements() const { return images * count * width; }
+  /// Where the first tokens stand.
+  [[nodiscard]] Table firsts() const {
+    Table out;
+    for (std::int64_t image = 0; image < images; ++image)
+      for (std::int64_t i = 0; i < width; ++i) out.push_back(image * count * width + i);
+    return out;
+  }
+  /// Where the others do.
+  [[nodiscard]] Table others() const {
+    Table out;
+    for (std::int64_t i = 0; i < elements(); ++i)
+      if (i / width % count > 0) out.push_back(i);
+    return out;
+  }
+
+  std::int64_t images;
+  std::int64_t count;
+  std::int64_t width;
+};
+
+KernelLaunch& move(Lowering& to, std::int64_t count, LoweredOperand from, LoweredOperand result,
+                   std::vector<TablePtr> places) {
+  KernelLaunch& launch = to.add(F::move, count, {from}, {result});
+  launch.numbers = {1};
+  launch.tables = std::move(places);
+  return launch;
+}
+
+void class_token(Lowering& to) {
+  const Tokens y{to, to.tensor_to(Operand::y), to.to(Operand::y)};
+  move(to, to.in(Operand::x).elements(), to.read(Operand::x), to.written(Operand::y),
+       {table_of(y.others()), nullptr});
+  Table width;
+  for (std::int64_t i = 0; i < y.images * y.width; ++i) width.push_back(i % y.width);
+  move(to, y.images * y.width, to.read(Operand::weight), to.written(Operand::y),
+       {table_of(y.firsts()), table_of(std::move(width))});
+}
+
+void class_token_backward(Lowering& to) {
+  constexpr Operand kGradient = gradient_of(Operand::y);
+  const Tokens g{to, to.tensor_in(kGradient), to.in(kGradient)};
+  move(to, to.to(gradient_of(Operand::x)).elements(), to.read(kGradient),
+       to.written(gradient_of(Operand::x)), {nullptr, table_of(g.others())});
+  const PartSums sums = part_sums(to, F::sum_columns, g.images, g.width, 1, {to.read(kGradient)});
+  Table rows;
+  for (std::int64_t image = 0; image < g.images; ++image) rows.push_back(image * g.count * g.width);
+  to.out.kernels.back().launch.tables = {nullptr, table_of(std::move(rows))};
+  add_parts(to, sums, {to.written(gradient_of(Operand::weight))});
+}
+
+void pool_tokens(Lowering& to) {
+  const Tokens x{to, to.tensor_in(Operand::x), to.in(Operand::x)};
+  if (to.operation().window == 0) {
+    to.each(F::pool_mean).sizes = {x.width, x.count};
+  } else {
+    move(to, x.images * x.width, to.read(Operand::x), to.written(Operand::y),
+         {nullptr, table_of(x.firsts())});
+  }
+}
+
+void pool_tokens_backward(Lowering& to) {
+  constexpr Operand kGradient = gradient_of(Operand::x);
+  const Tokens x{to, to.tensor_to(kGradient), to.to(kGradient)};
+  const LoweredOperand g = to.read(gradient_of(Operand::y));
+  if (to.operation().window == 0) {
+    to.add(F::pool_mean_gradient, x.elements(), {g, g, g}, {to.written(kGradient)}).sizes = {
+        x.width, x.count};
+    return;
+  }
+  Table from;
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const bool first = i / x.width % x.count == 0;
+    from.push_back(first ? i / x.width / x.count * x.width + i % x.width : -1);
+  }
+  move(to, x.elements(), g, to.written(kGradient), {nullptr, table_of(std::move(from))});
+}
+
 }  // namespace
 
 std::span<const KindLowering> image_kinds() {
@@ -170,6 +257,10 @@ std::span<const KindLowering> image_kinds() {
       KindLowering{OperationKind::pool_backward, pool_backward},
       KindLowering{OperationKind::temporal_shift, temporal_shift},
       KindLowering{OperationKind::temporal_shift_backward, temporal_shift},
+      KindLowering{OperationKind::class_token, class_token},
+      KindLowering{OperationKind::class_token_backward, class_token_backward},
+      KindLowering{OperationKind::pool_tokens, pool_tokens},
+      KindLowering{OperationKind::pool_tokens_backward, pool_tokens_backward},
   };
   return kKinds;
 }

@@ -102,7 +102,7 @@ double six_n_d(double parameters, double tokens) {
 }
 
 std::string sample_name(const ModelConfig& model) {
-  if (model.transformer() != nullptr) return "sequence";
+  if (model.transformer() != nullptr) return model.reads_text() ? "sequence" : "image";
   const auto* resnet = std::get_if<ResNetConfig>(&model.shape);
   if (resnet == nullptr) return "sample";
   return resnet->frames > 1 ? "clip" : "image";

@@ -10,7 +10,8 @@ namespace lockstep {
 
 /// Parameters by part, biases included.
 struct ParameterCount {
-  std::int64_t embedding = 0;  // tables of tokens and positions; the output matrix, if untied
+  /// Tables of tokens and positions, or the embedding of patches; the output matrix, if untied.
+  std::int64_t embedding = 0;
   std::int64_t attention = 0;  // projections
   std::int64_t mlp = 0;        // plain MLPs and shared experts
   std::int64_t router = 0;

@@ -54,7 +54,15 @@ std::int64_t norms_of_layer(const TransformerConfig& c) {
   return stream_norms(c) * norm_of(c, c.hidden) + latent;
 }
 
+std::int64_t patch_embedding_of(const TransformerConfig& c) {
+  return matrix(c.image->patch_values(), c.hidden, true);
+}
+
 std::int64_t embedding_of(const TransformerConfig& c) {
+  if (c.image) {
+    return patch_embedding_of(c) + (c.image->class_token ? c.hidden : 0) +
+           position_rows(c) * c.hidden + matrix(c.hidden, c.vocabulary, c.head_bias);
+  }
   const bool own_table = c.output_layer && !c.tied_embeddings;
   std::int64_t out = c.vocabulary * c.hidden * (own_table ? 2 : 1);
   if (c.positions == Positions::learned) out += position_rows(c) * c.hidden;
@@ -129,6 +137,11 @@ FlopCount transformer_flops(TransformerConfig c, const FlopConvention& conventio
   const auto met =
       static_cast<double>(parts.attention + parts.mlp + parts.router + parts.active_experts);
   double sum = gemm(c.sequence, met) + attention;
+  if (c.image) {
+    const double patches = gemm(c.image->patches(), elements(c.image->patch_values(), c.hidden));
+    if (convention.vocabulary) sum += gemm(1, elements(c.hidden, c.vocabulary));
+    return {.forward = patches + sum, .with_data = patches};
+  }
   if (convention.vocabulary && c.output_layer) {
     const auto predictions = static_cast<double>(1 + (c.mtp ? c.mtp->layers : 0));
     sum += predictions * gemm(c.sequence, elements(c.hidden, c.vocabulary));

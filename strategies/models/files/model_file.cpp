@@ -17,10 +17,12 @@ ModelConfig read_own_form(ObjectReader& in, bool with_source) {
   model.family =
       in.string({"family", "Family by which `lockstep list models` groups (default: none)"}, "");
   const std::string kind =
-      in.kind("kind", "kind of model", {"transformer", "mlp", "resnet"}, "transformer")
+      in.kind("kind", "kind of model", {"transformer", "vit", "mlp", "resnet"}, "transformer")
           .value_or("");
   if (kind == "transformer") {
     model.shape = read_transformer(in);
+  } else if (kind == "vit") {
+    model.shape = read_vit(in);
   } else if (kind == "mlp") {
     model.shape = read_mlp(in);
   } else if (kind == "resnet") {
@@ -44,10 +46,11 @@ ModelConfig read_model(const JsonDocument& document) {
 }
 
 JsonValue model_schema() {
-  return schema_of("model",
-                   "A model by its shape: a transformer, an MLP or a ResNet. Hugging Face "
-                   "config.json files are read too; this schema describes Lockstep's own form.",
-                   [](ObjectReader& in) { return read_own_form(in, true); });
+  return schema_of(
+      "model",
+      "A model by its shape: a transformer, a vision transformer, an MLP or a ResNet. Hugging Face "
+      "config.json files are read too; this schema describes Lockstep's own form.",
+      [](ObjectReader& in) { return read_own_form(in, true); });
 }
 
 ModelConfig load_model(const std::filesystem::path& path) {

@@ -38,4 +38,19 @@ template <class Enum>
                                    fallback);
 }
 
+[[nodiscard]] inline AttentionKind read_attention_kind(ObjectReader& in) {
+  return named<AttentionKind>(
+      in,
+      {"attention",
+       "Attention kernel: flash (fused, scores are not stored) or unfused (default: flash)"},
+      "attention", {{"flash", AttentionKind::flash}, {"unfused", AttentionKind::unfused}},
+      AttentionKind::flash);
+}
+
+inline void read_dropout(ObjectReader& in, TransformerConfig& config) {
+  config.dropout = in.number({"dropout", "Dropout probability (default: 0)"}, 0, 0.999, 0);
+  config.attention_dropout = in.optional_number(
+      {"attention_dropout", "Dropout of attention probabilities (default: dropout)"}, 0, 0.999);
+}
+
 }  // namespace lockstep

@@ -24,15 +24,8 @@ void read_style(ObjectReader& in, TransformerConfig& config) {
       "kind of positions",
       {{"learned", Positions::learned}, {"rotary", Positions::rotary}, {"none", Positions::none}},
       gated ? Positions::rotary : Positions::learned);
-  config.attention = named<AttentionKind>(
-      in,
-      {"attention",
-       "Attention kernel: flash (fused, scores are not stored) or unfused (default: flash)"},
-      "attention", {{"flash", AttentionKind::flash}, {"unfused", AttentionKind::unfused}},
-      AttentionKind::flash);
-  config.dropout = in.number({"dropout", "Dropout probability (default: 0)"}, 0, 0.999, 0);
-  config.attention_dropout = in.optional_number(
-      {"attention_dropout", "Dropout of attention probabilities (default: dropout)"}, 0, 0.999);
+  config.attention = read_attention_kind(in);
+  read_dropout(in, config);
   config.causal = in.boolean({"causal", "Causal attention (default: true)"}, true);
   if (gated != is_gated(config.function)) {
     in.note("activation", gated ? R"(a gated MLP has the activation "swiglu" or "geglu")"

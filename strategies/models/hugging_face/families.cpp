@@ -110,7 +110,7 @@ constexpr std::array kRefused{
     RefusedFamily{"rwkv", kLinear},
     RefusedFamily{"siglip", kVision},
     RefusedFamily{"t5", kTwoStacks},
-    RefusedFamily{"vit", kVision},
+    RefusedFamily{"vit", "vision transformers are given in Lockstep's own form, kind \"vit\""},
     RefusedFamily{"whisper", kTwoStacks},
     RefusedFamily{"xlm-roberta", kEncoder},
 };

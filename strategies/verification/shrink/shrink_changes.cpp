@@ -62,11 +62,17 @@ void note(Changes& out, const TransformerConfig& from, const TransformerConfig& 
   out.note("model.layers", from.layers, to.layers);
   out.note("model.hidden", from.hidden, to.hidden);
   out.note("model.heads", from.heads, to.heads);
-  out.note("model.kv_heads", from.kv_heads, to.kv_heads);
-  if (!from.latent) out.note("model.head_size", from.head_size, to.head_size);
+  if (!from.image) out.note("model.kv_heads", from.kv_heads, to.kv_heads);
+  if (!from.latent && !from.image) out.note("model.head_size", from.head_size, to.head_size);
   out.note("model.ffn", from.ffn, to.ffn);
-  out.note("model.seq", from.sequence, to.sequence);
-  out.note("model.vocab", from.vocabulary, to.vocabulary);
+  if (from.image) {
+    out.note("model.image", from.image->side, to.image->side);
+    out.note("model.patch", from.image->patch, to.image->patch);
+    out.note("model.classes", from.vocabulary, to.vocabulary);
+  } else {
+    out.note("model.seq", from.sequence, to.sequence);
+    out.note("model.vocab", from.vocabulary, to.vocabulary);
+  }
   out.note("model.position_rows", from.position_rows, to.position_rows);
   if (from.window) note(out, *from.window, *to.window);
   if (from.mtp) out.note("model.mtp.layers", from.mtp->layers, to.mtp->layers);

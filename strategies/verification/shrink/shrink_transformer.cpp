@@ -27,9 +27,14 @@ class Shrinking {
     shrink_heads();
     if (model_.latent) shrink_latent();
     set("hidden", model_.hidden, hidden());
+    if (model_.image) fit_heads();
     set("ffn", model_.ffn, inner(was_.ffn));
-    set("vocab", model_.vocabulary, vocabulary());
-    set("seq", model_.sequence, sequence());
+    set(model_.image ? "classes" : "vocab", model_.vocabulary, vocabulary());
+    if (model_.image) {
+      shrink_image(*model_.image);
+    } else {
+      set("seq", model_.sequence, sequence());
+    }
     if (model_.window) shrink_window(*model_.window);
     if (model_.mtp) set("mtp.layers", model_.mtp->layers, few(was_.mtp->layers, 2));
     if (was_.position_rows > 0) set("position_rows", model_.position_rows, position_rows());
@@ -100,6 +105,12 @@ class Shrinking {
     return few(was_.hidden, std::clamp<std::int64_t>(model_.heads * model_.head_size, 8, 32));
   }
 
+  /// Heads of a vision transformer divide the hidden size; nobody says how wide they are.
+  void fit_heads() {
+    model_.head_size = std::max<std::int64_t>(1, model_.hidden / model_.heads);
+    set("hidden", model_.hidden, model_.heads * model_.head_size);
+  }
+
   /// Of an MLP: cut by tensor parallelism.
   [[nodiscard]] std::int64_t inner(std::int64_t was) const {
     return multiple(tp_, model_.hidden * 3 / 2, was);
@@ -121,6 +132,18 @@ class Shrinking {
     const bool zigzag = small_.cp > ulysses_ && small_.zigzag && was_.causal;
     const std::int64_t parts = std::int64_t{small_.cp} * (zigzag ? 2 : 1);
     return multiple(parts * (small_.sequence_parallel ? tp_ : 1), 16, was_.sequence);
+  }
+
+  /// Few patches of few pixels; ranks that share them have as many each.
+  void shrink_image(ImageInput& image) const {
+    const std::int64_t parts =
+        std::int64_t{small_.cp} * (small_.sequence_parallel ? std::int64_t{tp_} : 1);
+    const std::int64_t most = was_.image->side / was_.image->patch;
+    set("patch", image.patch, few(image.patch, 2));
+    std::int64_t across = 2;
+    while (across < most && across * across % parts != 0) ++across;
+    set("image", image.side, image.patch * std::min(across, most));
+    model_.sequence = image.tokens();
   }
 
   /// Shorter than the sequence, where it was, with tokens that see less of it.

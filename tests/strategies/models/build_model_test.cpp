@@ -370,6 +370,46 @@ TEST_CASE("latent attention keeps one rotated key for all heads") {
   CHECK(sizes(tensor_named(graph, "attention.out.weight")) == std::vector<std::int64_t>{4, 5, 16});
 }
 
+TEST_CASE("a vision transformer embeds patches, and its loss is one for every image") {
+  TransformerConfig shape;
+  shape.layers = 2;
+  shape.hidden = 8;
+  shape.heads = 2;
+  shape.kv_heads = 2;
+  shape.head_size = 4;
+  shape.ffn = 32;
+  shape.vocabulary = 10;
+  shape.causal = false;
+  shape.head_bias = true;
+  shape.image = ImageInput{.side = 32, .patch = 8, .channels = 3, .class_token = true};
+  shape.sequence = shape.image->tokens();
+  const ModelGraph graph = built(shape, {.batch = 3});
+  CHECK(sizes(tensor_named(graph, "patches")) == std::vector<std::int64_t>{3, 16, 8 * 8 * 3});
+  CHECK(sizes(tensor_named(graph, "patch_embedding")) == std::vector<std::int64_t>{3, 16, 8});
+  CHECK(sizes(tensor_named(graph, "class_token")) == std::vector<std::int64_t>{3, 17, 8});
+  CHECK(sizes(tensor_named(graph, "position_embedding.weight")) ==
+        std::vector<std::int64_t>{17, 8});
+  CHECK(sizes(tensor_named(graph, "head.pool")) == std::vector<std::int64_t>{3, 8});
+  CHECK(sizes(tensor_named(graph, "logits")) == std::vector<std::int64_t>{3, 10});
+  CHECK(sizes(tensor_named(graph, "labels")) == std::vector<std::int64_t>{3});
+  // Of the last norm its input is read again, of its result nothing: the head is a look at one
+  // token.
+  std::set<std::string> kept;
+  for (const auto& one : kept_for_backward(graph, block_named(graph, "head")))
+    kept.insert(one.name);
+  CHECK(kept == std::set<std::string>{"residual", "head.norm.statistics", "head.pool", "logits",
+                                      "loss.maximum", "loss.sum"});
+  // Neither patches nor position have a gradient; those of all weights are made.
+  for (const Operation& operation : block_named(graph, "embedding").backward)
+    for (const Ref& written : operation.writes)
+      CHECK(graph.tensors.at(written.tensor).name.find("patches") == std::string::npos);
+  shape.image->class_token = false;
+  shape.sequence = shape.image->tokens();
+  const ModelGraph mean = built(shape, {.batch = 3});
+  CHECK(sizes(tensor_named(mean, "patch_embedding")) == std::vector<std::int64_t>{3, 16, 8});
+  CHECK(sizes(tensor_named(mean, "head.norm")) == std::vector<std::int64_t>{3, 16, 8});
+}
+
 TEST_CASE("images shrink through a ResNet, and only ReLU's results are kept") {
   const ModelGraph graph = built(ResNetConfig{}, {.batch = 2});
   CHECK(graph.chain.size() == 1 + 16 + 1);

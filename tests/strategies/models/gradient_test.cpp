@@ -284,5 +284,18 @@ TEST_CASE("gradients of ResNets are those of their loss") {
   CHECK(worst_difference(resnet, {.batch = 2}) < kCloseWhereCurved);
 }
 
+TEST_CASE("gradients of vision transformers are those of their loss") {
+  for (const bool class_token : {true, false}) {
+    TransformerConfig vit = tiny();
+    vit.causal = false;
+    vit.head_bias = true;
+    vit.image = ImageInput{.side = 4, .patch = 2, .channels = 3, .class_token = class_token};
+    vit.sequence = vit.image->tokens();
+    CHECK(worst_difference(vit, {.batch = 2}) < kClose);
+    vit.dropout = 0.2;
+    CHECK(worst_difference(vit, {.batch = 2}) < kClose);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

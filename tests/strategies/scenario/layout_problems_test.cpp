@@ -394,6 +394,25 @@ TEST_CASE("models without a sequence") {
   Check{resnet, with_tp(2)}.says("tp", {"tp = 2", "convolutions"});
 }
 
+TEST_CASE("a class token is not cut from its patches, whose mean is of any rank's") {
+  TransformerConfig shape = gpt();
+  shape.causal = false;
+  shape.image = ImageInput{};  // 14 x 14 patches
+  shape.sequence = shape.image->tokens();
+  ModelConfig vit = transformer(shape);
+  ParallelConfig sequence = with_tp(2);
+  sequence.sequence_parallel = true;
+  Check{vit, with_tp(2)}.is_possible();
+  Check{vit, sequence}.says("sequence_parallel", {"class token", "model.pooling \"mean\""});
+  Check{vit, with_cp(2, ContextKind::ring)}.says("cp", {"cp = 2", "class token"});
+  shape.image->class_token = false;
+  shape.sequence = shape.image->tokens();
+  vit = transformer(shape);
+  Check{vit, sequence}.is_possible();
+  Check{vit, with_cp(2, ContextKind::ring)}.is_possible();
+  Check{vit, with_cp(8, ContextKind::ring)}.says("cp", {"cp = 8", "196"});
+}
+
 TEST_CASE("all problems of a layout are reported at once") {
   ParallelConfig with = with_tp(3);
   with.global_batch = 7;

@@ -68,6 +68,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "sequence-ring",
                                        "sequence-ulysses",
                                        "sliding-window",
+                                       "vision-transformer",
                                        "zero-7b5-0",
                                        "zero-7b5-1",
                                        "zero-7b5-2",

@@ -115,6 +115,17 @@ TEST_CASE("executed gradients of experts and latent attention are those of the l
   }
 }
 
+TEST_CASE("executed gradients of vision transformers are those of the loss") {
+  for (const bool class_token : {true, false}) {
+    TransformerConfig vit = tiny();
+    vit.causal = false;
+    vit.head_bias = true;
+    vit.image = ImageInput{.side = 4, .patch = 2, .channels = 3, .class_token = class_token};
+    vit.sequence = vit.image->tokens();
+    CHECK(worst_difference(vit) < kClose);
+  }
+}
+
 TEST_CASE("executed gradients of MLPs and ResNets are those of the loss") {
   for (const ActivationFunction function :
        {ActivationFunction::relu, ActivationFunction::gelu, ActivationFunction::silu}) {

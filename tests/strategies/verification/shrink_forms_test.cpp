@@ -45,6 +45,30 @@ TEST_CASE("pipelines of MLPs and ResNets shrink to as many parts as the stages w
   CHECK(test::trouble_shrinking({.name = "mlp", .shape = mlp, .source = {}}, parallel, 8) == "");
 }
 
+TEST_CASE("a vision transformer shrinks to images that its patches tile") {
+  ParallelConfig parallel;
+  parallel.tp = 8;
+  parallel.dp = 8;
+  parallel.global_batch = 512;
+  CHECK(test::trouble_shrinking(model_of("vit-h-14"), parallel, 8) == "");
+  const ShrunkLayout small = shrink(model_of("vit-h-14"), parallel, 8);
+  const TransformerConfig& shape = *small.model.transformer();
+  CHECK(shape.image->side % shape.image->patch == 0);
+  CHECK(shape.sequence == shape.image->tokens());
+  CHECK(shape.hidden == shape.heads * shape.head_size);
+  ModelConfig mean = model_of("vit-h-14");
+  auto& of = std::get<TransformerConfig>(mean.shape);
+  of.image->class_token = false;
+  of.sequence = of.image->tokens();
+  parallel.sequence_parallel = true;
+  CHECK(test::trouble_shrinking(mean, parallel, 8) == "");
+  parallel.tp = 1;
+  parallel.sequence_parallel = false;
+  parallel.cp = 8;
+  parallel.cp_kind = ContextKind::ring;
+  CHECK(test::trouble_shrinking(mean, parallel, 8) == "");
+}
+
 TEST_CASE("parameter servers stay several, and so do the steps between averages") {
   ParallelConfig parallel;
   parallel.dp = 64;

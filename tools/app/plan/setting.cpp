@@ -56,7 +56,7 @@ PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
   const FlopCount count = count_flops(scenario_.model);
   model_flops_ = count.training() * static_cast<double>(global_batch());
   samples_ = static_cast<double>(global_batch()) *
-             (scenario_.model.transformer() != nullptr ? static_cast<double>(count.tokens) : 1);
+             (scenario_.model.reads_text() ? static_cast<double>(count.tokens) : 1);
   const auto peak = scenario_.cluster.device.peak(peak_precision(scenario_.parallel.precision));
   if (peak) peak_ = peak->per_second();
 }

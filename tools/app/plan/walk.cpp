@@ -173,9 +173,7 @@ std::optional<PlanRule> LayoutWalk::set(LayoutKey key, std::int64_t number, std:
     case LayoutKey::tp:
       return set_tensor(number);
     case LayoutKey::pp:
-      parallel_.pp = static_cast<int>(number);
-      if (setting_.ranks() % (parallel_.tp * number) != 0) return PlanRule::gpus;
-      return number > layers() + 2 ? std::optional{PlanRule::layers} : std::nullopt;
+      return set_stages(number);
     case LayoutKey::cp:
       return set_context(number);
     case LayoutKey::etp:
@@ -212,6 +210,15 @@ std::optional<PlanRule> LayoutWalk::set(LayoutKey key, std::int64_t number, std:
       return set_overlap(number, digit);
   }
   return std::nullopt;
+}
+
+/// An encoder and a decoder have no layers that stages could divide.
+std::optional<PlanRule> LayoutWalk::set_stages(std::int64_t pp) {
+  parallel_.pp = static_cast<int>(pp);
+  if (setting_.ranks() % (parallel_.tp * pp) != 0) return PlanRule::gpus;
+  const TransformerConfig* shape = setting_.scenario().model.transformer();
+  const bool whole = shape != nullptr && shape->encoder.has_value();
+  return pp > layers() + 2 || (whole && pp > 1) ? std::optional{PlanRule::layers} : std::nullopt;
 }
 
 std::int64_t LayoutWalk::layers() const {

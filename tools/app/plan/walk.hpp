@@ -92,6 +92,7 @@ class LayoutWalk {
   void drop(PlanRule rule, std::uint64_t first, std::uint64_t count);
   void visit(std::uint64_t index);
   [[nodiscard]] std::optional<PlanRule> set(LayoutKey key, std::int64_t number, std::size_t digit);
+  [[nodiscard]] std::optional<PlanRule> set_stages(std::int64_t pp);
   [[nodiscard]] std::optional<PlanRule> set_tensor(std::int64_t tp);
   [[nodiscard]] std::optional<PlanRule> set_context(std::int64_t cp);
   [[nodiscard]] std::optional<PlanRule> set_expert_tensor(std::int64_t etp);

@@ -39,7 +39,7 @@ std::string model_line(const Scenario& scenario) {
   if (count.active() != count.total())
     out += fmt::format(" ({} active)", short_count(static_cast<double>(count.active())));
   if (const TransformerConfig* shape = model.transformer())
-    out += fmt::format(", {} tokens per sequence", shape->sequence);
+    out += fmt::format(", {} tokens per {}", shape->sequence, sample_name(model));
   return out + fmt::format(", {}", precision_text(scenario.parallel));
 }
 

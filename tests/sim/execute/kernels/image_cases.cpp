@@ -65,11 +65,46 @@ namespace {
   return out;
 }
 
+[[nodiscard]] Shape tokens(std::int64_t count) {
+  return {{Dim::batch, 3}, {Dim::sequence, count}, {Dim::hidden, 5}};
+}
+
+[[nodiscard]] GradientCase class_token() {
+  GradientCase out;
+  out.forward = operation_of(OperationKind::class_token, "class token before patches");
+  out.reads = {spread("x", tokens(4)), spread("weight", {{Dim::hidden, 5}})};
+  out.results = {zeros("y", tokens(5))};
+  out.backward = OperationKind::class_token_backward;
+  out.backward_reads = {gradient(0)};
+  out.gradients_of = {0, 1};
+  out.terms = 3;  // images
+  return out;
+}
+
+[[nodiscard]] GradientCase pool_tokens(std::string name, int window) {
+  GradientCase out;
+  out.forward = operation_of(OperationKind::pool_tokens, std::move(name));
+  out.forward.window = window;
+  out.reads = {spread("x", tokens(4))};
+  out.results = {zeros("y", {{Dim::batch, 3}, {Dim::hidden, 5}})};
+  out.backward = OperationKind::pool_tokens_backward;
+  out.backward_reads = {gradient(0)};
+  out.gradients_of = {0};
+  out.terms = 4;
+  return out;
+}
+
 }  // namespace
 
 GradientCases image_cases() {
-  return {by_input(), by_weight(), pool("largest of windows that overlap", 3, image(3, 2, 2)),
-          pool("mean of all pixels", 0, {{Dim::batch, 2}, {Dim::channels, 2}}), shift()};
+  return {by_input(),
+          by_weight(),
+          pool("largest of windows that overlap", 3, image(3, 2, 2)),
+          pool("mean of all pixels", 0, {{Dim::batch, 2}, {Dim::channels, 2}}),
+          shift(),
+          class_token(),
+          pool_tokens("first token", 1),
+          pool_tokens("mean of all tokens", 0)};
 }
 
 }  // namespace lockstep

@@ -65,5 +65,34 @@ TEST_CASE("a temporal shift moves one channel each way") {
         Numbers{2, 0, 1, 1, 1, 1, 1, 1, 3, 1, 2, 2, 2, 2, 2, 2, 0, 2, 3, 3, 3, 3, 3, 3});
 }
 
+[[nodiscard]] Shape tokens(std::int64_t count) {
+  return {{Dim::batch, 2}, {Dim::sequence, count}, {Dim::hidden, 2}};
+}
+
+/// Two images of two patches each, two numbers wide; the class token is (9, 8) in both, and its
+/// gradient the sum of both images': 1 + 7 and 2 + 8.
+TEST_CASE("every image gets the class token before its patches") {
+  const Part x = with_values(zeros("x", tokens(2)), {1, 2, 3, 4, 5, 6, 7, 8});
+  const Part token = with_values(zeros("weight", {{Dim::hidden, 2}}), {9, 8});
+  CHECK(run<double>(operation_of(OperationKind::class_token), {x, token},
+                    {zeros("y", tokens(3))})[0] == Numbers{9, 8, 1, 2, 3, 4, 9, 8, 5, 6, 7, 8});
+  const Part g = with_values(zeros("g", tokens(3)), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  const auto got = run<double>(operation_of(OperationKind::class_token_backward), {g}, {x, token});
+  CHECK(got[0] == Numbers{3, 4, 5, 6, 9, 10, 11, 12});
+  CHECK(got[1] == Numbers{8, 10});
+}
+
+TEST_CASE("pooling takes the first token of every image, or the mean") {
+  const Part x = with_values(zeros("x", tokens(2)), {1, 2, 3, 4, 5, 6, 7, 8});
+  const Part y = zeros("y", {{Dim::batch, 2}, {Dim::hidden, 2}});
+  CHECK(run<double>(window(OperationKind::pool_tokens, 1, 1), {x}, {y})[0] == Numbers{1, 2, 5, 6});
+  CHECK(run<double>(window(OperationKind::pool_tokens, 0, 1), {x}, {y})[0] == Numbers{2, 3, 6, 7});
+  const Part g = with_values(y, {2, 4, 6, 8});
+  CHECK(run<double>(window(OperationKind::pool_tokens_backward, 1, 1), {g}, {x})[0] ==
+        Numbers{2, 4, 0, 0, 6, 8, 0, 0});
+  CHECK(run<double>(window(OperationKind::pool_tokens_backward, 0, 1), {g}, {x})[0] ==
+        Numbers{1, 2, 1, 2, 3, 4, 3, 4});
+}
+
 }  // namespace
 }  // namespace lockstep

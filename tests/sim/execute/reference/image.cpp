@@ -167,6 +167,78 @@ void temporal_shift_backward(KernelCall<Real>& call) {
   shift(*call.read(0).layout, call.read(0).data(), call.write(0).values.data(), -1);
 }
 
+/// Rows of an image [tokens, width] one after the other: the class token, then what is there.
+template <class Real>
+void class_token(KernelCall<Real>& call) {
+  const std::int64_t patches = call.read(0).layout->axes[1].length();
+  const std::int64_t width = call.read(0).layout->axes[2].length();
+  std::vector<Real>& y = call.write(0).values;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const std::int64_t token = at / width % (patches + 1);
+    const std::int64_t image = at / width / (patches + 1);
+    y[i] = token == 0 ? call.read(1).data()[at % width]
+                      : call.read(0).data()[(image * patches + token - 1) * width + at % width];
+  }
+}
+
+template <class Real>
+void class_token_backward(KernelCall<Real>& call) {
+  const std::int64_t tokens = call.read(0).layout->axes[1].length();
+  const std::int64_t width = call.read(0).layout->axes[2].length();
+  std::vector<Real>& g_x = call.write(0).values;
+  std::vector<Real>& g_token = call.write(1).values;
+  for (std::int64_t i = 0; i < call.read(0).layout->unflattened(); ++i) {
+    const std::int64_t token = i / width % tokens;
+    const std::int64_t image = i / width / tokens;
+    const Real g = call.read(0).data()[i];
+    if (token == 0) {
+      g_token[static_cast<std::size_t>(i % width)] += g;
+    } else {
+      g_x[static_cast<std::size_t>((image * (tokens - 1) + token - 1) * width + i % width)] = g;
+    }
+  }
+}
+
+/// The share of a token in what is pooled.
+template <class Real>
+[[nodiscard]] Real share_of(const Operation& operation, std::int64_t token, std::int64_t tokens) {
+  if (operation.window == 0) return 1 / static_cast<Real>(tokens);
+  return token == 0 ? Real{1} : Real{0};
+}
+
+template <class Real>
+void pool_tokens(KernelCall<Real>& call) {
+  const std::int64_t tokens = call.read(0).layout->axes[1].length();
+  const std::int64_t width = call.read(0).layout->axes[2].length();
+  std::vector<Real>& y = call.write(0).values;
+  for (std::int64_t i = 0; i < call.read(0).layout->unflattened(); ++i) {
+    const Real share = share_of<Real>(*call.operation, i / width % tokens, tokens);
+    y[static_cast<std::size_t>(i / width / tokens * width + i % width)] +=
+        share * call.read(0).data()[i];
+  }
+}
+
+template <class Real>
+void pool_tokens_backward(KernelCall<Real>& call) {
+  const std::int64_t tokens = call.write(0).layout->axes[1].length();
+  const std::int64_t width = call.write(0).layout->axes[2].length();
+  std::vector<Real>& g_x = call.write(0).values;
+  for (std::size_t k = 0; k < g_x.size(); ++k) {
+    const auto i = static_cast<std::int64_t>(k);
+    g_x[k] = share_of<Real>(*call.operation, i / width % tokens, tokens) *
+             call.read(0).data()[i / width / tokens * width + i % width];
+  }
+}
+
+template void class_token(KernelCall<float>&);
+template void class_token(KernelCall<double>&);
+template void class_token_backward(KernelCall<float>&);
+template void class_token_backward(KernelCall<double>&);
+template void pool_tokens(KernelCall<float>&);
+template void pool_tokens(KernelCall<double>&);
+template void pool_tokens_backward(KernelCall<float>&);
+template void pool_tokens_backward(KernelCall<double>&);
 template void convolution(KernelCall<float>&);
 template void convolution(KernelCall<double>&);
 template void convolution_input_grad(KernelCall<float>&);

@@ -117,6 +117,14 @@ template <class Real>
 void temporal_shift(KernelCall<Real>& call);
 template <class Real>
 void temporal_shift_backward(KernelCall<Real>& call);
+template <class Real>
+void class_token(KernelCall<Real>& call);
+template <class Real>
+void class_token_backward(KernelCall<Real>& call);
+template <class Real>
+void pool_tokens(KernelCall<Real>& call);
+template <class Real>
+void pool_tokens_backward(KernelCall<Real>& call);
 
 // update.cpp
 template <class Real>

@@ -105,6 +105,14 @@ template <class Real>
       return kernels::temporal_shift<Real>;
     case Kind::temporal_shift_backward:
       return kernels::temporal_shift_backward<Real>;
+    case Kind::class_token:
+      return kernels::class_token<Real>;
+    case Kind::class_token_backward:
+      return kernels::class_token_backward<Real>;
+    case Kind::pool_tokens:
+      return kernels::pool_tokens<Real>;
+    case Kind::pool_tokens_backward:
+      return kernels::pool_tokens_backward<Real>;
     case Kind::fill:
     case Kind::check_finite:
       return [](KernelCall<Real>&) {};

@@ -108,6 +108,15 @@ TEST_CASE("parameters are those that are published") {
   CHECK(counted("llama3-405b").total() == 405'853'388'800);
   CHECK(counted("mixtral-8x7b").total() == 46'702'792'704);
   CHECK(counted("resnet-50").total() == 25'557'032);  // torchvision.models.resnet50
+  // google/vit-base-patch16-224 and torchvision's vit_b_16 and vit_l_16: p^2 3 h + h of the patch
+  // embedding, h of the class token, s h of positions with s = (224 / p)^2 + 1; in each of l layers
+  // 4 h^2 + 4 h of attention, 2 h F + F + h of the MLP, 4 h of norms; 2 h of the last norm, 1000 h
+  // + 1000 of the head.
+  CHECK(counted("vit-b-16").total() ==
+        590'592 + 768 + 197 * 768 + 12 * 7'087'872 + 1'536 + 769'000);
+  CHECK(counted("vit-b-16").total() == 86'567'656);
+  CHECK(counted("vit-l-16").total() == 304'326'632);
+  CHECK(counted("vit-h-14").total() == 632'045'800);  // timm's vit_huge_patch14_224
   // Rounded ones of the papers.
   CHECK(billions(counted("gpt3-175b").total()) == doctest::Approx(174.6).epsilon(0.0005));
   CHECK(billions(counted("mixtral-8x7b").active()) == doctest::Approx(12.9).epsilon(0.005));
@@ -260,6 +269,12 @@ TEST_CASE("what families differ in counts as the graph has it") {
     of.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 6, .every = 2};
     of.mtp = TokenPrediction{.layers = 1, .loss_scaling_factor = 0.1};
   });
+  for (const bool class_token : {true, false}) {
+    check([class_token](auto& of) {
+      of.image = ImageInput{.side = 6, .patch = 2, .channels = 3, .class_token = class_token};
+      of.sequence = of.image->tokens();
+    });
+  }
   check([](auto& of) { of.bias = false; });
   check([](auto& of) {
     of.bias = false;
@@ -296,6 +311,21 @@ TEST_CASE("a forward pass of ResNet-50 is 4.1 GMACs") {
   CHECK(count_flops(shipped("tsm-resnet-50")).forward / 2e9 == doctest::Approx(33).epsilon(0.01));
 }
 
+TEST_CASE("a forward pass of ViT-B/16 is 17.6 GMACs") {
+  // Per image 196 patches of 768 values, 12 layers of 197 tokens with 7,077,888 weights each and
+  // all 197^2 pairs of tokens, 768 multiply-adds for each of scores and sums; the head once.
+  const double patches = 196.0 * 768 * 768;
+  const double layers = 12 * (197.0 * 7'077'888 + 2 * 197.0 * 197 * 768);
+  const FlopCount vit = count_flops(shipped("vit-b-16"));
+  CHECK(vit.forward == 2 * (patches + layers + 768'000));
+  CHECK(vit.with_data == 2 * patches);
+  CHECK(vit.tokens == 1);
+  // torchvision's documentation of ViT_B_16_Weights: GFLOPS 17.56, which are multiply-adds; of
+  // ViT_L_16_Weights 61.55.
+  CHECK(vit.forward / 2e9 == doctest::Approx(17.56).epsilon(0.002));
+  CHECK(count_flops(shipped("vit-l-16")).forward / 2e9 == doctest::Approx(61.55).epsilon(0.002));
+}
+
 TEST_CASE("nobody needs the gradient of the data") {
   // One of the four GEMMs of the way back is not done: 5 of 6.
   const FlopCount mlp = count_flops(shipped("mlp"));
@@ -315,6 +345,7 @@ TEST_CASE("the convention is reported in words") {
       "logits excluded, backward = 2x forward, input-data gradient and recomputation excluded");
   CHECK(sample_name(shipped("resnet-50")) == "image");
   CHECK(sample_name(shipped("tsm-resnet-50")) == "clip");
+  CHECK(sample_name(shipped("vit-b-16")) == "image");
   CHECK(sample_name(shipped("mlp")) == "sample");
 }
 

@@ -149,6 +149,37 @@ TEST_CASE("what cannot be together is refused with its place") {
         "nothing was run");
 }
 
+TEST_CASE("the sequence of a vision transformer follows from image and patch") {
+  const TransformerConfig vit = *load_model(kModels / "vit-b-16.json").transformer();
+  CHECK(vit.sequence == 14 * 14 + 1);
+  CHECK(vit.vocabulary == 1000);
+  CHECK(vit.head_size == 64);
+  CHECK_FALSE(vit.causal);
+  const ModelConfig mean = model_from(R"({"name": "m", "source": "s", "kind": "vit", "layers": 1,
+"hidden": 8, "heads": 2, "image": 32, "patch": 8, "pooling": "mean"})");
+  CHECK(mean.transformer()->sequence == 16);
+  CHECK_FALSE(mean.reads_text());
+}
+
+TEST_CASE("what a vision transformer cannot have is refused with its place") {
+  const std::string vit = R"({"name": "m", "source": "s", "kind": "vit", "layers": 1,
+"hidden": 8, "heads": 2)";
+  CHECK(error_of(vit + R"(, "patch": 15})") ==
+        "m.json:2:35: error: /patch: an image of 224 pixels is not divisible by patches of 15\n"
+        "1 error; nothing was run");
+  CHECK(error_of(R"({"name": "m", "source": "s", "kind": "vit", "layers": 1, "hidden": 8,
+"heads": 3})") ==
+        "m.json:2:10: error: /heads: a hidden size of 8 is not divisible by 3 heads\n1 error; "
+        "nothing was run");
+  CHECK(error_of(vit + R"(, "activation": "swiglu"})").find("activations of gated MLPs alone") !=
+        std::string::npos);
+  for (const std::string key : {"seq", "vocab", "causal", "positions", "experts", "window"}) {
+    CAPTURE(key);
+    CHECK(error_of(vit + ", \"" + key + "\": 4}").find("unknown key \"" + key + "\"") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a model too large for 64 bits is refused") {
   CHECK(error_of(R"({"name": "m", "source": "s", "layers": 100000, "hidden": 1048576, "heads": 4,
 "seq": 4, "experts": {"count": 16384, "top_k": 1}})") ==

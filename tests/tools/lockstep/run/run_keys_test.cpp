@@ -48,6 +48,7 @@ std::map<std::string, std::string> scenarios() {
       {"window", scenario(two_nodes, "{}", R"(, "window": {"size": 128})")},
       {"own mlp", own("mlp", R"("hidden": 1024)")},
       {"resnet", own("resnet", R"("image": 64)")},
+      {"vit", own("vit", R"("layers": 2, "hidden": 256, "heads": 4, "image": 64)")},
   };
 }
 
@@ -275,6 +276,24 @@ std::vector<Key> keys_of_transformer() {
   };
 }
 
+std::vector<Key> keys_of_vit() {
+  return {
+      {"layers", {"vit", {}, "3"}, {}},
+      {"hidden", {"vit", {}, "512"}, {"vit", {}, "255"}},
+      {"heads", {"vit", {}, "8"}, {"vit", {}, "3"}},
+      {"ffn", {"vit", {}, "512"}, {}},
+      {"image", {"vit", {}, "128"}, {"vit", {}, "63"}},
+      {"patch", {"vit", {}, "8"}, {"vit", {}, "15"}},
+      {"channels", {"vit", {}, "16"}, {}},
+      {"classes", {"vit", {}, "100000"}, {}},
+      {"pooling", {"vit", {}, "mean"}, {}},
+      {"activation", {"vit", {}, "relu"}, {"vit", {}, "geglu"}},
+      {"attention", {"vit", {}, "unfused"}, {}},
+      {"dropout", {"vit", {}, "0.1"}, {}},
+      {"attention_dropout", {"vit", {"model.attention=unfused"}, "0.1"}, {}},
+  };
+}
+
 std::vector<Key> keys_of_mlp() {
   return {
       {"hidden", {"own mlp", {}, "2048"}, {}},
@@ -405,6 +424,7 @@ TEST_CASE("every key of a scenario's model has an effect, or is reported to have
     for (const Key& row : rows) bench.check(row, "model." + row.key);
   };
   walk("transformer", keys_of_transformer());
+  walk("vit", keys_of_vit());
   walk("mlp", keys_of_mlp());
   walk("resnet", keys_of_resnet());
 }

@@ -136,7 +136,7 @@ class DeepSpeed {
     if (order != "tp-cp-dp-pp") leave_out(fmt::format("ranks in the order {}", order));
     if (of_.exchange != GradientExchange::all_reduce)
       leave_out(fmt::format("gradients by {}", name_of(exchange_names(), of_.exchange)));
-    if (scenario_.model.transformer() != nullptr)
+    if (scenario_.model.reads_text())
       leave_out(fmt::format("sequence length {}: of the data loader",
                             scenario_.model.transformer()->sequence));
   }

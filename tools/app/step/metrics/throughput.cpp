@@ -38,7 +38,7 @@ void add_budget(const Scenario& scenario, Throughput& out) {
   const double per_second = out.tokens_per_s.value_or(out.samples_per_s);
   out.training_s = *scenario.samples / per_second;
   out.gpu_hours = *out.training_s * scenario.parallel.ranks() / 3600;
-  if (scenario.model.transformer() == nullptr) return;
+  if (!scenario.model.reads_text()) return;
   const auto parameters = static_cast<double>(count_parameters(scenario.model).active());
   out.six_n_d = six_n_d(parameters, *scenario.samples);
   const int ranks = scenario.parallel.ranks();
@@ -86,7 +86,7 @@ Throughput throughput_of(const Scenario& scenario, const Program& program, Durat
   out.step_s = step.seconds();
   out.samples_per_s = batch / out.step_s;
   out.sample = sample_name(scenario.model);
-  if (scenario.model.transformer() != nullptr)
+  if (scenario.model.reads_text())
     out.tokens_per_s = out.samples_per_s * static_cast<double>(count.tokens);
   out.model_flops = count.training() * batch;
   out.hardware_flops = hardware_flops(program);
