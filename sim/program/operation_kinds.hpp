@@ -23,6 +23,8 @@ enum class OperationKind : std::uint8_t {
   softmax_backward,
   attention_context,
   attention_context_backward,
+  relative_bias,  // scores plus a number of every head for the distance of query and key (T5)
+  relative_bias_backward,
   normalization,
   normalization_backward,
   activation,  // swiglu: y = silu(gate) * x, geglu: gelu
@@ -153,6 +155,7 @@ enum class GradientRule : std::uint8_t {
   /// One operation of kind `gradient`. Its operands have the names of what they are: an operand of
   /// the forward operation, or g_x, the gradient of x.
   by_names,
+  added,   // by_names, but the first of its reads has the gradient of the result
   linear,  // the same operation on the gradient
   sum,     // all reads have the gradient of the result: nothing is computed
   gemms,
@@ -263,6 +266,11 @@ inline constexpr std::array kRows{
     row(Kind::attention_context_backward, "attention_context_backward", Class::attention,
         "probabilities v g_o", "g_probabilities g_v", Work::unfused_attention, Place::attention,
         Common::all_but_sequence),
+    row(Kind::relative_bias, "relative_bias", Class::attention, "scores table", "y",
+        Place::attention, Differentiated{Gradient::added, Kind::relative_bias_backward},
+        Flag::in_place),
+    row(Kind::relative_bias_backward, "relative_bias_backward", Class::attention, "g_y", "g_table",
+        Place::attention),
     row(Kind::normalization, "normalization", Class::normalization, "x gain [bias]", "y statistics",
         by_names(Kind::normalization_backward)),
     row(Kind::normalization_backward, "normalization_backward", Class::normalization,

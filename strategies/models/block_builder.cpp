@@ -58,6 +58,13 @@ TensorId GraphBuilder::weight(std::string name, std::vector<Extent> extents) {
   return id;
 }
 
+void GraphBuilder::share(TensorId value, int position) {
+  Tensor gradient = graph.tensors.at(value);
+  gradient.name += ".gradient";
+  gradient.category = Category::buffer;
+  shared = SharedActivation{value, add(std::move(gradient)), position};
+}
+
 std::optional<Operation> GraphBuilder::cast_of(const Ref& x, Dtype math) {
   const Tensor& of = graph.tensors.at(x.tensor);
   if (!is_narrow(math) || is_narrow(of.dtype) || !options.recipe.stores_operands) return {};

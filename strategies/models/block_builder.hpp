@@ -18,6 +18,18 @@ struct Boundary {
   TensorId gradient = 0;
 };
 
+/// An activation of one position that blocks at later ones read, and its gradient, to which they
+/// add.
+struct SharedActivation {
+  TensorId value = 0;
+  TensorId gradient = 0;
+  int position = 0;
+
+  /// As other positions name them.
+  [[nodiscard]] Ref read() const { return {.tensor = value, .position = position}; }
+  [[nodiscard]] Ref sum() const { return {.tensor = gradient, .position = position}; }
+};
+
 /// A graph under construction: what all blocks share.
 class GraphBuilder {
  public:
@@ -45,6 +57,9 @@ class GraphBuilder {
 
   BuildOptions options;
   ModelGraph graph{};
+  std::optional<SharedActivation> shared{};
+  /// Has later positions read an activation of this one.
+  void share(TensorId value, int position);
 
  private:
   std::map<TensorId, TensorId> gradients_{};
@@ -79,6 +94,7 @@ class BlockBuilder {
   /// y = x w (+ bias); `bias` empty: none. In `math`, of BuildOptions if none.
   Operation& matmul(std::string name, const Ref& x, const Ref& w, const std::optional<Ref>& bias,
                     const Ref& y, std::optional<Dtype> math = std::nullopt);
+  void set_between_stacks() { block_.between_stacks = true; }
   /// GEMMs from now on run as the activations.
   void widen() { narrow_ = false; }
   [[nodiscard]] Dtype attention_math() const {

@@ -31,6 +31,9 @@ Reverse::Reverse(GraphBuilder& graph, Block& block, int last_fused)
     const Ref gradient{.tensor = *block.output_gradient, .further = 1};
     sums_.emplace(key({.tensor = *block.output, .further = 1}), gradient);
   }
+  // All later positions have added to it by then.
+  if (graph.shared)
+    sums_.emplace(key({.tensor = graph.shared->value}), Ref{.tensor = graph.shared->gradient});
   count_uses();
 }
 
@@ -138,6 +141,19 @@ void Reverse::arrived(const Ref& of, const Ref& at) {
   add(std::move(both));
 }
 
+void Reverse::add_to_shared() {
+  if (!graph_.shared) return;
+  const auto own = sums_.find(key(graph_.shared->read()));
+  if (own == sums_.end()) return;
+  Operation sum;
+  sum.kind = OperationKind::add;
+  sum.name = tensor(graph_.shared->read()).name + ".gradient_sum";
+  sum.purpose = Purpose::backward;
+  sum.reads = {graph_.shared->sum(), own->second};
+  sum.writes = {graph_.shared->sum()};
+  add(std::move(sum));
+}
+
 void differentiate(GraphBuilder& graph, Block& block, int last_fused) {
   const std::vector<Operation> forward = block.forward;
   Reverse reverse{graph, block, last_fused};
@@ -156,6 +172,7 @@ void differentiate(GraphBuilder& graph, Block& block, int last_fused) {
     if (any) reverse_rule(reverse, together);
     left = left.first(left.size() - together.size());
   }
+  reverse.add_to_shared();
 }
 
 }  // namespace lockstep

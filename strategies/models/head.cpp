@@ -100,7 +100,10 @@ class PredictionModules {
 int head_block(GraphBuilder& graph, const TransformerParts& parts, const Ref& table) {
   const TensorId labels = graph.input("labels", {parts.batch, parts.sequence}, Dtype::int32);
   BlockBuilder block{graph, "head", parts.residual, std::nullopt};
-  const Ref x = append_norm(block, parts, "head.norm", block.input());
+  const Ref normal = append_norm(block, parts, "head.norm", block.input());
+  // T5 has dropout at the end of both stacks.
+  const Ref x = append_dropout(block, parts.config.encoder ? parts.config.dropout : 0,
+                               "head.dropout", normal);
   if (!parts.config.output_layer) {
     append_loss(block, x, labels);
     return block.finish();

@@ -76,6 +76,18 @@ struct ImageInput {
   friend bool operator==(const ImageInput&, const ImageInput&) = default;
 };
 
+/// A stack of layers that read the input in both directions, in front of the model's own layers,
+/// which attend to its result as well (T5; Raffel et al. 2020, arXiv 1910.10683). Queries and keys
+/// of both stacks have relative positions: a table per stack of a number for each head and bucket
+/// of distances.
+struct EncoderStack {
+  std::int64_t layers = 1;
+  std::int64_t sequence = 1;  // tokens of the input
+  std::int64_t buckets = 32;
+
+  friend bool operator==(const EncoderStack&, const EncoderStack&) = default;
+};
+
 enum class Positions : std::uint8_t { learned, rotary, none };
 enum class AttentionKind : std::uint8_t { flash, unfused };
 /// Position of norms relative to attention and MLP: pre-norm, post-norm, or both.
@@ -124,6 +136,8 @@ struct TransformerConfig {
   std::optional<TokenPrediction> mtp{};
   /// `sequence` is then its tokens, `vocabulary` the number of classes.
   std::optional<ImageInput> image{};
+  /// `layers` and `sequence` are then those of the decoder.
+  std::optional<EncoderStack> encoder{};
 
   friend bool operator==(const TransformerConfig&, const TransformerConfig&) = default;
 };
@@ -143,6 +157,11 @@ struct TransformerConfig {
 /// Layers with those of multi-token prediction, which are of the last layer's kind.
 [[nodiscard]] inline std::int64_t all_layers(const TransformerConfig& config) {
   return config.layers + (config.mtp ? config.mtp->layers : 0);
+}
+
+/// Tokens of a sample, those of the input included.
+[[nodiscard]] inline std::int64_t all_tokens(const TransformerConfig& config) {
+  return config.sequence + (config.encoder ? config.encoder->sequence : 0);
 }
 
 [[nodiscard]] inline bool has_mlp_bias(const TransformerConfig& config) {
@@ -195,6 +214,8 @@ struct ModelConfig {
   [[nodiscard]] bool reads_text() const {
     return transformer() != nullptr && !transformer()->image;
   }
+  /// Whether it is a decoder alone, as GPT.
+  [[nodiscard]] bool is_decoder() const { return reads_text() && !transformer()->encoder; }
 };
 
 }  // namespace lockstep

@@ -28,6 +28,8 @@ struct Block {
   /// listed only at ModelGraph::Tied::first.
   std::vector<TensorId> weights{};
   std::vector<TensorId> gradients{};
+  /// Between two stacks of layers: kept as the ends of the chain are, never recomputed.
+  bool between_stacks = false;
 };
 
 struct ModelGraph {

@@ -42,6 +42,8 @@ class Reverse {
   void add(Operation operation) { block_.backward.push_back(std::move(operation)); }
   /// Records that `at`, which may have other readers, is the contribution of one use of `of`.
   void arrived(const Ref& of, const Ref& at);
+  /// Adds what the block contributes to the gradient of an activation of another position.
+  void add_to_shared();
   [[nodiscard]] int next_fused() { return ++last_fused_; }
   [[nodiscard]] const BuildOptions& options() const { return graph_.options; }
   /// A tensor of the same shape and precision.

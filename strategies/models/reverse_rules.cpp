@@ -61,6 +61,11 @@ void by_names(Reverse& reverse, const Operation& forward) {
                 inputs_of(forward, kind));
 }
 
+void added(Reverse& reverse, const Operation& forward) {
+  by_names(reverse, forward);
+  reverse.arrived(forward.reads.front(), reverse.gradient_of(write_of(forward, Operand::y)));
+}
+
 /// Gradients of the inputs of fused GEMMs. Products of one input add up in one tensor.
 void gemm_inputs(Reverse& reverse, std::span<const Operation> gemms, int fused) {
   std::vector<Ref> inputs;
@@ -195,6 +200,8 @@ void convolution(Reverse& reverse, const Operation& forward) {
   switch (rule) {
     case GradientRule::by_names:
       return by_names;
+    case GradientRule::added:
+      return added;
     case GradientRule::linear:
       return linear;
     case GradientRule::sum:

@@ -6,10 +6,10 @@ namespace {
 
 using Kind = OperationKind;
 
-/// Vision transformers have dropout between the two matrices as well
-/// (google-research/vision_transformer, models_vit.py).
+/// T5 and vision transformers have dropout between the two matrices as well (Raffel et al. 2020,
+/// section 2.1; google-research/vision_transformer, models_vit.py).
 [[nodiscard]] bool drops_in_mlp(const TransformerConfig& config) {
-  return config.image.has_value();
+  return config.image || config.encoder;
 }
 
 /// dropout(branch(x)), normalized before, after or around.
@@ -34,6 +34,16 @@ template <class Branch>
                              : append_mlp(block, parts, "mlp", parts.config.ffn, x);
 }
 
+/// x + dropout(attention of norm(x) to the encoder's result).
+[[nodiscard]] Ref append_cross(BlockBuilder& block, const TransformerParts& parts, const Ref& x) {
+  const Ref attention = append_branch(block, parts, "cross_attention", x, [&](const Ref& from) {
+    return append_cross_attention(block, parts, from);
+  });
+  const Ref y = block.like("residual.cross", x);
+  block.append(Kind::add, "cross_attention.add", {attention, x}, {y});
+  return y;
+}
+
 /// One half of a layer after the other.
 void append_halves(BlockBuilder& block, const TransformerParts& parts, const Ref& x, const Ref& y) {
   const Ref middle = block.like("residual.middle", x);
@@ -41,9 +51,10 @@ void append_halves(BlockBuilder& block, const TransformerParts& parts, const Ref
     return attention_of(block, parts, from);
   });
   block.append(Kind::add, "attention.add", {attention, x}, {middle});
-  const Ref mlp = append_branch(block, parts, "mlp", middle,
+  const Ref before = parts.encoded ? append_cross(block, parts, middle) : middle;
+  const Ref mlp = append_branch(block, parts, "mlp", before,
                                 [&](const Ref& from) { return mlp_of(block, parts, from); });
-  block.append(Kind::add, "mlp.add", {mlp, middle}, {y});
+  block.append(Kind::add, "mlp.add", {mlp, before}, {y});
 }
 
 /// y = x + attention(norm(x)) + mlp(norm(x)), the norms one or two.
@@ -62,8 +73,10 @@ void append_parallel_halves(BlockBuilder& block, const TransformerParts& parts, 
   block.append(Kind::add, "residual.add", {both, x}, {y});
 }
 
-[[nodiscard]] std::string name_of(const LayerKind& kind) {
-  return std::string{kind.windowed ? "windowed_" : ""} + (kind.experts ? "expert_layer" : "layer");
+[[nodiscard]] std::string name_of(const TransformerParts& parts) {
+  const LayerKind& kind = parts.layer;
+  return parts.stack + (kind.windowed ? "windowed_" : "") +
+         (kind.experts ? "expert_layer" : "layer");
 }
 
 }  // namespace
@@ -204,8 +217,18 @@ void append_layer(BlockBuilder& block, const TransformerParts& parts, const Ref&
 }
 
 int layer_block(GraphBuilder& graph, const TransformerParts& parts) {
-  BlockBuilder block{graph, name_of(parts.layer), parts.residual, parts.residual};
+  BlockBuilder block{graph, name_of(parts), parts.residual, parts.residual};
   if (parts.layer.wide) block.widen();
+  append_layer(block, parts, block.input(), block.output());
+  return block.finish();
+}
+
+int first_layer_block(GraphBuilder& graph, TransformerParts parts, Ref& distances) {
+  BlockBuilder block{graph, parts.stack + "first_layer", parts.residual, parts.residual};
+  if (parts.layer.wide) block.widen();
+  distances = block.weight("relative_bias.weight", {{Dim::positions, parts.config.encoder->buckets},
+                                                    {Dim::heads, parts.config.heads}});
+  parts.distances = distances;
   append_layer(block, parts, block.input(), block.output());
   return block.finish();
 }

@@ -25,6 +25,9 @@ struct TransformerParts {
   Extent hidden;
   Boundary residual;
   LayerKind layer{};
+  std::string stack{};             // what begins the names of layers: "encoder_"
+  std::optional<Ref> distances{};  // the table of relative positions of self-attention
+  std::optional<Ref> encoded{};  // the encoder's result [b, s', h], to which layers attend as well
 
   /// The keys visible to the layer's queries.
   [[nodiscard]] VisibleKeys visible() const;
@@ -49,6 +52,9 @@ struct TransformerParts {
 /// Multi-head or grouped-query attention with its projections: x [b, s, h] -> [b, s, h].
 [[nodiscard]] Ref append_attention(BlockBuilder& block, const TransformerParts& parts,
                                    const Ref& x);
+/// The same with keys and values of the encoder's result.
+[[nodiscard]] Ref append_cross_attention(BlockBuilder& block, const TransformerParts& parts,
+                                         const Ref& x);
 /// softmax(q k^T / sqrt(d)) v, fused or unfused; q [b, s, a, d], k [b, s, g, d], v [b, s, g, d or
 /// value_size] -> [b, s, a, the same].
 [[nodiscard]] Ref append_attention_core(BlockBuilder& block, const TransformerParts& parts,
@@ -87,5 +93,7 @@ int image_head_block(GraphBuilder& graph, const TransformerParts& parts);
 void append_layer(BlockBuilder& block, const TransformerParts& parts, const Ref& x, const Ref& y);
 /// A block of one layer.
 int layer_block(GraphBuilder& graph, const TransformerParts& parts);
+/// The same of the first layer of a stack, which has its table of relative positions.
+int first_layer_block(GraphBuilder& graph, TransformerParts parts, Ref& distances);
 
 }  // namespace lockstep

@@ -193,13 +193,17 @@ class SelectiveCheckpoint {
   return needed(block, out);
 }
 
+[[nodiscard]] bool is_layer(const Block& block) {
+  return block.input && block.output && !block.between_stacks;
+}
+
 /// A second kind of each layer, which stands in every second place of the first's.
 void split_layers(ModelGraph& graph) {
   std::map<int, int> twins;
   std::map<int, int> seen;
   for (int& place : graph.chain) {
     const Block& block = graph.blocks[static_cast<std::size_t>(place)];
-    if (!block.input || !block.output || ++seen[place] % 2 == 1) continue;
+    if (!is_layer(block) || ++seen[place] % 2 == 1) continue;
     if (!twins.contains(place)) {
       twins.emplace(place, static_cast<int>(graph.blocks.size()));
       graph.blocks.push_back(Block{block});
@@ -239,7 +243,7 @@ void recompute(ModelGraph& graph, Recompute how, const std::set<RecomputeModule>
   if (how == Recompute::every_second_layer) split_layers(graph);
   for (std::size_t i = 0; i < kinds; ++i) {
     Block& block = graph.blocks[i];
-    if (!block.input || !block.output) continue;
+    if (!is_layer(block)) continue;
     const std::vector<std::size_t> what = to_redo(block, how, stops_early);
     if (!what.empty()) Again{graph, block}.redo(what);
   }

@@ -48,6 +48,7 @@ class ModulesOfBlock {
       if (has(RecomputeModule::core_attn)) add_core();
       if (has(RecomputeModule::layernorm)) {
         add({"attention.norm"}, false);
+        add({"cross_attention.norm"}, false);
         add({"mlp.norm"}, false);
       }
       if (has(RecomputeModule::mla_up_proj) && is_latent())
@@ -81,12 +82,17 @@ class ModulesOfBlock {
   }
 
   void add_core() {
-    constexpr std::array<std::string_view, 3> kCore{"attention.scores", "attention.softmax",
-                                                    "attention.core_dropout"};
-    keep(all([&](std::string_view name) {
-           return std::find(kCore.begin(), kCore.end(), name) != kCore.end();
-         }),
-         false);
+    constexpr std::array<std::string_view, 4> kCore{"attention.scores", "attention.relative_bias",
+                                                    "attention.softmax", "attention.core_dropout"};
+    constexpr std::string_view kCross = "cross_";
+    for (const bool crosses : {false, true}) {
+      keep(all([&](std::string_view name) {
+             if (name.starts_with(kCross) != crosses) return false;
+             if (crosses) name.remove_prefix(kCross.size());
+             return std::find(kCore.begin(), kCore.end(), name) != kCore.end();
+           }),
+           false);
+    }
   }
 
   void add(const OperationNames& names, bool whole) {

@@ -39,6 +39,7 @@ class LayoutProblemCheck {
     if (product() > kMostRanks) return std::move(out_);  // and multiplies them
     check_batch();
     check_mesh();
+    check_encoder();
     check_pipeline();
     check_exchange();
     check_optimizer();
@@ -150,7 +151,25 @@ class LayoutProblemCheck {
     return std::accumulate(stages.begin(), stages.end(), std::int64_t{0});
   }
 
+  [[nodiscard]] bool has_encoder() const {
+    return model_.transformer() != nullptr && model_.transformer()->encoder;
+  }
+
+  /// What all layers of the decoder read stays where the encoder has made it.
+  void check_encoder() {
+    if (!has_encoder()) return;
+    if (parallel_.pp > 1)
+      note("pp", "pp = {}, but encoder and decoder are not cut into stages", parallel_.pp);
+    if (parallel_.cp > 1)
+      note("cp", "cp = {}, but attention of a decoder to an encoder is not cut", parallel_.cp);
+    if (parallel_.zero == 3)
+      note("zero",
+           "zero = 3, but tables of relative positions are read in other layers than their own; it "
+           "may be 0, 1 or 2");
+  }
+
   void check_pipeline() {
+    if (has_encoder() && parallel_.pp > 1) return;  // told as such
     const std::int64_t chunks = std::int64_t{parallel_.pp} * parallel_.vpp;
     if (parallel_.pp == 1) {
       if (parallel_.vpp > 1) {
@@ -299,6 +318,8 @@ class LayoutProblemCheck {
     const bool whole_sequence = model.sequence % parallel_.cp != 0;  // told as such
     if (parallel_.sequence_parallel && !whole_sequence && !has_class_token(model))
       out.push_back(sequence_cut(model));
+    if (parallel_.sequence_parallel && model.encoder)
+      out.push_back(whole("encoder_seq", model.encoder->sequence));
     if (model.experts) {
       out.push_back(whole("the experts' ffn", model.experts->ffn));
       const std::int64_t shared = model.experts->shared * model.experts->shared_ffn;
@@ -337,7 +358,7 @@ class LayoutProblemCheck {
   }
 
   void check_context(const TransformerConfig& model) {
-    if (parallel_.cp == 1 || has_class_token(model)) return;
+    if (parallel_.cp == 1 || has_class_token(model) || model.encoder) return;
     const int ulysses = ulysses_degree(parallel_, gpus_per_node_);
     const int ring = parallel_.cp / std::max(1, ulysses);
     const std::int64_t heads = model.heads / parallel_.tp;

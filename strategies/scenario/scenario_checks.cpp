@@ -92,7 +92,8 @@ void check_multiprocessors(ObjectReader& in, const ScenarioParts& parts) {
 
 double layers_of(const ModelConfig& model) {
   if (const auto* transformer = model.transformer()) {
-    return static_cast<double>(transformer->layers);
+    const std::int64_t before = transformer->encoder ? transformer->encoder->layers : 0;
+    return static_cast<double>(transformer->layers + before);
   }
   const auto* mlp = std::get_if<MlpConfig>(&model.shape);
   return mlp == nullptr ? 64 : static_cast<double>(mlp->layers);  // ResNets have fewer blocks
@@ -125,7 +126,8 @@ double numbers_of(const ScenarioParts& parts) {
   if (const auto* mlp = std::get_if<MlpConfig>(&parts.model.shape))
     return samples * static_cast<double>(std::max(mlp->hidden, mlp->ffn));
   if (const auto* of = parts.model.transformer()) {
-    const auto tokens = static_cast<double>(of->sequence);
+    const auto tokens = static_cast<double>(
+        std::max(of->sequence, of->encoder ? of->encoder->sequence : std::int64_t{0}));
     const double scores =
         of->attention == AttentionKind::unfused ? static_cast<double>(of->heads) * tokens : 0;
     const auto width = static_cast<double>(

@@ -170,8 +170,33 @@ JsonObject members_of_vit(const TransformerConfig& model) {
   return out;
 }
 
+JsonObject members_of_t5(const TransformerConfig& model) {
+  JsonObject out;
+  const auto set = [&out](std::string_view key, JsonValue value) {
+    set_member(out, key, std::move(value));
+  };
+  set("kind", json_of("t5"));
+  set("layers", json_of(model.layers));
+  set("encoder_layers", json_of(model.encoder->layers));
+  set("hidden", json_of(model.hidden));
+  set("heads", json_of(model.heads));
+  set("head_size", json_of(model.head_size));
+  set("ffn", json_of(model.ffn));
+  set("gated_mlp", json_of(model.gated));
+  set("activation", json_of(name_of(activation_names(), model.function)));
+  set("seq", json_of(model.sequence));
+  set("encoder_seq", json_of(model.encoder->sequence));
+  set("buckets", json_of(model.encoder->buckets));
+  set("vocab", json_of(model.vocabulary));
+  set("tied_embeddings", json_of(model.tied_embeddings));
+  set("dropout", json_of(model.dropout));
+  if (model.attention_dropout) set("attention_dropout", json_of(*model.attention_dropout));
+  return out;
+}
+
 JsonObject members_of(const TransformerConfig& model) {
   if (model.image) return members_of_vit(model);
+  if (model.encoder) return members_of_t5(model);
   JsonObject out;
   const auto set = [&out](std::string_view key, JsonValue value) {
     set_member(out, key, std::move(value));

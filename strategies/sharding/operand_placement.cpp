@@ -243,6 +243,8 @@ class Gemm {
   }
   const auto sinks = write_place(of.operation, gradient_of(Operand::sinks));
   if (sinks) out.writes[*sinks] = gradient_placement(of.writes[*sinks], of.reads[0], out.reads[0]);
+  const auto table = write_place(of.operation, gradient_of(Operand::table));
+  if (table) out.writes[*table] = gradient_placement(of.writes[*table], of.reads[0], out.reads[0]);
   return out;
 }
 

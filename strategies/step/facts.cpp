@@ -47,6 +47,7 @@ class Defined {
     for (const auto& weights : step.weights)
       for (const TrainedWeight& weight : weights) everywhere_.insert(weight.weight);
     for (const auto& [weight, again] : step.backward_weights) everywhere_.insert(again);
+    add_shared();
   }
 
   /// The first undefined operand of a block.
@@ -59,6 +60,26 @@ class Defined {
   }
 
  private:
+  template <class Each>
+  void for_each_operation(Each&& each) const {
+    for (const Block& block : step_.graph.blocks)
+      for (const auto* operations : {&block.forward, &block.backward})
+        for (const Operation& operation : *operations) each(operation);
+  }
+
+  /// What blocks name by a position and one of them writes.
+  void add_shared() {
+    std::set<TensorId> written;
+    for_each_operation([&](const Operation& operation) {
+      for (const Ref& ref : operation.writes) written.insert(ref.tensor);
+    });
+    for_each_operation([&](const Operation& operation) {
+      for (const auto* refs : {&operation.reads, &operation.writes})
+        for (const Ref& ref : *refs)
+          if (ref.position && written.contains(ref.tensor)) everywhere_.insert(ref.tensor);
+    });
+  }
+
   [[nodiscard]] std::string read(const Block& block, const std::vector<Operation>& operations) {
     for (const Operation& operation : operations) {
       for (const Ref& ref : operation.reads) {

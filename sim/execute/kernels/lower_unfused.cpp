@@ -169,12 +169,104 @@ void softmax_backward(Lowering& to) {
   launch.sizes = {width_of(to.in(Operand::probabilities))};
 }
 
+/// The bucket of a key's distance from a query (Raffel et al. 2020, arXiv 1910.10683, section 2.1,
+/// as `_relative_position_bucket` of T5 in mesh-tensorflow and transformers): of each direction,
+/// half of the buckets; with causal attention all of them of earlier keys. Half of those are a
+/// distance each, the others logarithmic, up to 128.
+[[nodiscard]] std::int64_t bucket_of(std::int64_t distance, std::int64_t buckets, bool causal) {
+  constexpr double kMostDistance = 128;
+  const std::int64_t count = causal ? buckets : buckets / 2;
+  const std::int64_t first = !causal && distance > 0 ? count : 0;
+  const std::int64_t apart = causal ? std::max<std::int64_t>(0, -distance) : std::abs(distance);
+  const std::int64_t exact = count / 2;
+  if (apart < exact) return first + apart;
+  const double beyond = std::log(static_cast<double>(apart) / static_cast<double>(exact)) /
+                        std::log(kMostDistance / static_cast<double>(exact));
+  const auto far = static_cast<std::int64_t>(beyond * static_cast<double>(count - exact));
+  return first + std::min(count - 1, exact + far);
+}
+
+/// Scores [b, a, s, t] next to a table [buckets, a].
+struct Distances {
+  Distances(const Lowering& to, const PartLayout& by_key, const PartLayout& of_table)
+      : scores{by_key}, table{of_table}, causal{to.operation().causal} {
+    if (scores.axes[1].at != table.axes[1].at) kernels::refuse(to.call, "a table of other heads");
+  }
+
+  /// Of the q-th query and the k-th key here.
+  [[nodiscard]] std::int64_t bucket(std::size_t q, std::size_t k) const {
+    return bucket_of(scores.axes[3].at[k] - scores.axes[2].at[q], table.axes[0].size, causal);
+  }
+
+  const PartLayout& scores;
+  const PartLayout& table;
+  bool causal;
+};
+
+void relative_bias(Lowering& to) {
+  const Distances of{to, to.to(Operand::y), to.in(Operand::table)};
+  const std::int64_t heads = of.table.axes[1].length();
+  Table places;
+  for (std::int64_t i = 0; i < of.scores.axes[0].length() * heads; ++i) {
+    for (std::size_t q = 0; q < of.scores.axes[2].at.size(); ++q) {
+      for (std::size_t k = 0; k < of.scores.axes[3].at.size(); ++k)
+        places.push_back(of.bucket(q, k) * heads + i % heads);
+    }
+  }
+  const std::int64_t count = to.to(Operand::y).elements();
+  to.add(F::move, count, {to.read(Operand::scores)}, {to.written(Operand::y)}).numbers = {1};
+  to.out.kernels.back().launch.tables = {nullptr, nullptr};
+  KernelLaunch& launch =
+      to.add(F::move, count, {to.read(Operand::table)}, {to.written(Operand::y)});
+  launch.numbers = {1};
+  launch.tables = {nullptr, std::make_shared<const Table>(std::move(places))};
+  launch.adds = 1;
+}
+
+/// Bucket by bucket: the sum of all scores of its distances.
+void relative_bias_backward(Lowering& to) {
+  constexpr Operand kTable = gradient_of(Operand::table);
+  const Distances of{to, to.in(gradient_of(Operand::y)), to.to(kTable)};
+  to.clear(kTable);
+  const std::int64_t heads = of.table.axes[1].length();
+  const auto keys = static_cast<std::int64_t>(of.scores.axes[3].at.size());
+  const auto matrix = static_cast<std::int64_t>(of.scores.axes[2].at.size()) * keys;
+  std::map<std::int64_t, Table> pairs;
+  for (std::size_t q = 0; q < of.scores.axes[2].at.size(); ++q) {
+    for (std::size_t k = 0; k < of.scores.axes[3].at.size(); ++k)
+      pairs[of.bucket(q, k)].push_back(static_cast<std::int64_t>(q) * keys +
+                                       static_cast<std::int64_t>(k));
+  }
+  Table columns;
+  for (std::int64_t head = 0; head < heads; ++head) columns.push_back(head * matrix);
+  for (const auto& [bucket, places] : pairs) {
+    Table rows;
+    for (std::int64_t b = 0; b < of.scores.axes[0].length(); ++b) {
+      for (const std::int64_t place : places) rows.push_back(b * heads * matrix + place);
+    }
+    const PartSums sums = part_sums(to, F::sum_columns, static_cast<std::int64_t>(rows.size()),
+                                    heads, 1, {to.read(gradient_of(Operand::y))});
+    to.out.kernels.back().launch.tables = {table_of(Table{columns}), table_of(std::move(rows))};
+    const LoweredOperand sum = to.scratch(heads);
+    add_parts(to, sums, {sum});
+    Table rows_of_table;
+    for (std::int64_t head = 0; head < heads; ++head)
+      rows_of_table.push_back(bucket * heads + head);
+    KernelLaunch& launch = to.add(F::move, heads, {sum}, {to.written(kTable)});
+    launch.numbers = {1};
+    launch.tables = {table_of(std::move(rows_of_table)), nullptr};
+    launch.adds = 1;
+  }
+}
+
 }  // namespace
 
 std::span<const KindLowering> unfused_kinds() {
   static constexpr std::array kKinds{
       KindLowering{OperationKind::attention_scores, attention_scores},
       KindLowering{OperationKind::attention_scores_backward, attention_scores_backward},
+      KindLowering{OperationKind::relative_bias, relative_bias},
+      KindLowering{OperationKind::relative_bias_backward, relative_bias_backward},
       KindLowering{OperationKind::softmax, softmax},
       KindLowering{OperationKind::softmax_backward, softmax_backward},
       KindLowering{OperationKind::attention_context, attention_context},

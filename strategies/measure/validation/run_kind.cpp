@@ -32,6 +32,7 @@ RunKind run_kind_of(const Scenario& scenario) {
   out.model = "other than a transformer";
   if (const auto* transformer = scenario.model.transformer()) {
     out.model = transformer->experts ? "mixture of experts" : "transformer";
+    if (transformer->encoder) out.model = "encoder and decoder";
     if (transformer->image) out.model = "vision transformer";
     out.sequence = transformer->sequence;
   }

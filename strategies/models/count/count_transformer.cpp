@@ -110,9 +110,49 @@ double attention_flops(const TransformerConfig& c, bool causal) {
   return out;
 }
 
+/// One stack alone, without tables.
+TransformerConfig encoder_of(TransformerConfig c) {
+  c.layers = c.encoder->layers;
+  c.sequence = c.encoder->sequence;
+  c.causal = false;
+  c.encoder.reset();
+  return c;
+}
+TransformerConfig decoder_of(TransformerConfig c) {
+  c.encoder.reset();
+  return c;
+}
+
+/// Of a decoder's layers in addition: attention to the encoder's result and its norm. Of both
+/// stacks: a table of distances.
+ParameterCount count_encoder_decoder(const TransformerConfig& c) {
+  const ParameterCount encoder = count_transformer(encoder_of(c));
+  ParameterCount out = count_transformer(decoder_of(c));
+  out.attention += encoder.attention + c.layers * attention_of(c);
+  out.attention += 2 * c.encoder->buckets * c.heads;
+  out.mlp += encoder.mlp;
+  out.norms += encoder.norms + c.layers * norm_of(c, c.hidden);
+  return out;
+}
+
+/// Keys and values of the input are projected in every layer of the decoder.
+FlopCount encoder_decoder_flops(const TransformerConfig& c, const FlopConvention& convention) {
+  FlopConvention bare = convention;
+  bare.vocabulary = false;
+  const double encoder = transformer_flops(encoder_of(c), bare).forward;
+  const double decoder = transformer_flops(decoder_of(c), convention).forward;
+  const double one = elements(c.hidden, c.heads * c.head_size);
+  const double cross =
+      gemm(c.sequence, 2 * one) + gemm(c.encoder->sequence, 2 * one) +
+      2 * elements(c.sequence, c.encoder->sequence) * elements(c.heads, 2 * c.head_size);
+  return {.forward = encoder + decoder + static_cast<double>(c.layers) * cross,
+          .tokens = all_tokens(c)};
+}
+
 }  // namespace
 
 ParameterCount count_transformer(const TransformerConfig& c) {
+  if (c.encoder) return count_encoder_decoder(c);
   ParameterCount out;
   out.embedding = embedding_of(c);
   const std::int64_t layers = all_layers(c);
@@ -130,6 +170,7 @@ ParameterCount count_transformer(const TransformerConfig& c) {
 }
 
 FlopCount transformer_flops(TransformerConfig c, const FlopConvention& convention) {
+  if (c.encoder) return encoder_decoder_flops(c, convention);
   const double attention = attention_flops(c, convention.causal && c.causal);
   // Neither additions of biases count nor what sinks add.
   c.bias = c.qkv_bias = c.out_bias = c.mlp_bias = c.router_bias = c.sinks = false;

@@ -16,7 +16,7 @@
 /// activation, bias, positions, experts {...}, latent {...}. norm, activation, bias and positions
 /// default to GPT's (layer, gelu, yes, learned), with gated_mlp to Llama's (rms, swiglu, no,
 /// rotary). Keys specific to model families are absent by default; see the schema. Other kinds:
-/// "kind": "vit", "kind": "mlp" and "kind": "resnet".
+/// "kind": "t5", "kind": "vit", "kind": "mlp" and "kind": "resnet".
 namespace lockstep {
 
 /// Reads a model inside a scenario, in either format. Problems are reported at their position.

@@ -18,6 +18,7 @@ inline constexpr double kMostParameters = 1e16;
 /// The keys of each kind in Lockstep's format, except name and source.
 [[nodiscard]] TransformerConfig read_transformer(ObjectReader& in);
 [[nodiscard]] TransformerConfig read_vit(ObjectReader& in);
+[[nodiscard]] TransformerConfig read_t5(ObjectReader& in);
 [[nodiscard]] MlpConfig read_mlp(ObjectReader& in);
 [[nodiscard]] ResNetConfig read_resnet(ObjectReader& in);
 

@@ -109,7 +109,7 @@ constexpr std::array kRefused{
     RefusedFamily{"roberta", kEncoder},
     RefusedFamily{"rwkv", kLinear},
     RefusedFamily{"siglip", kVision},
-    RefusedFamily{"t5", kTwoStacks},
+    RefusedFamily{"t5", "encoders with decoders are given in Lockstep's own form, kind \"t5\""},
     RefusedFamily{"vit", "vision transformers are given in Lockstep's own form, kind \"vit\""},
     RefusedFamily{"whisper", kTwoStacks},
     RefusedFamily{"xlm-roberta", kEncoder},

@@ -62,7 +62,7 @@ void note(Changes& out, const TransformerConfig& from, const TransformerConfig& 
   out.note("model.layers", from.layers, to.layers);
   out.note("model.hidden", from.hidden, to.hidden);
   out.note("model.heads", from.heads, to.heads);
-  if (!from.image) out.note("model.kv_heads", from.kv_heads, to.kv_heads);
+  if (!from.image && !from.encoder) out.note("model.kv_heads", from.kv_heads, to.kv_heads);
   if (!from.latent && !from.image) out.note("model.head_size", from.head_size, to.head_size);
   out.note("model.ffn", from.ffn, to.ffn);
   if (from.image) {
@@ -74,6 +74,11 @@ void note(Changes& out, const TransformerConfig& from, const TransformerConfig& 
     out.note("model.vocab", from.vocabulary, to.vocabulary);
   }
   out.note("model.position_rows", from.position_rows, to.position_rows);
+  if (from.encoder) {
+    out.note("model.encoder_layers", from.encoder->layers, to.encoder->layers);
+    out.note("model.encoder_seq", from.encoder->sequence, to.encoder->sequence);
+    out.note("model.buckets", from.encoder->buckets, to.encoder->buckets);
+  }
   if (from.window) note(out, *from.window, *to.window);
   if (from.mtp) out.note("model.mtp.layers", from.mtp->layers, to.mtp->layers);
   if (from.experts) note(out, *from.experts, *to.experts);

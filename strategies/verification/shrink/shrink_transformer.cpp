@@ -33,8 +33,9 @@ class Shrinking {
     if (model_.image) {
       shrink_image(*model_.image);
     } else {
-      set("seq", model_.sequence, sequence());
+      set("seq", model_.sequence, sequence(was_.sequence));
     }
+    if (model_.encoder) shrink_encoder(*model_.encoder);
     if (model_.window) shrink_window(*model_.window);
     if (model_.mtp) set("mtp.layers", model_.mtp->layers, few(was_.mtp->layers, 2));
     if (was_.position_rows > 0) set("position_rows", model_.position_rows, position_rows());
@@ -128,10 +129,17 @@ class Shrinking {
 
   /// Every rank has as many tokens between the parts that are cut by heads, and two runs of them in
   /// a zigzag.
-  [[nodiscard]] std::int64_t sequence() const {
+  [[nodiscard]] std::int64_t sequence(std::int64_t was) const {
     const bool zigzag = small_.cp > ulysses_ && small_.zigzag && was_.causal;
     const std::int64_t parts = std::int64_t{small_.cp} * (zigzag ? 2 : 1);
-    return multiple(parts * (small_.sequence_parallel ? tp_ : 1), 16, was_.sequence);
+    return multiple(parts * (small_.sequence_parallel ? tp_ : 1), 16, was);
+  }
+
+  void shrink_encoder(EncoderStack& encoder) const {
+    const EncoderStack was = encoder;
+    set("encoder_layers", encoder.layers, few(was.layers, 2));
+    set("encoder_seq", encoder.sequence, sequence(was.sequence));
+    set("buckets", encoder.buckets, few(was.buckets, 8));
   }
 
   /// Few patches of few pixels; ranks that share them have as many each.

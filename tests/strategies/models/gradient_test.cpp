@@ -297,5 +297,19 @@ TEST_CASE("gradients of vision transformers are those of their loss") {
   }
 }
 
+TEST_CASE("gradients of an encoder and a decoder are those of their loss") {
+  TransformerConfig t5 = tiny();
+  t5.layers = 2;
+  t5.positions = Positions::none;
+  t5.attention = AttentionKind::unfused;
+  t5.norm = Normalization::rms;
+  t5.bias = false;
+  for (const bool tied : {true, false}) {
+    t5.tied_embeddings = tied;
+    t5.encoder = EncoderStack{.layers = 2, .sequence = 5, .buckets = 4};
+    CHECK(worst_difference(t5, {.batch = 2}) < kClose);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -19,7 +19,16 @@ using Key = std::pair<TensorId, int>;
 class BlockRules {
  public:
   BlockRules(const ModelGraph& graph, const Block& block, std::vector<std::string>& problems)
-      : graph_{graph}, block_{block}, problems_{problems} {}
+      : graph_{graph}, block_{block}, problems_{problems} {
+    for (const Block& each : graph.blocks) {
+      for (const auto* operations : {&each.forward, &each.backward}) {
+        for (const Operation& operation : *operations) {
+          add_elsewhere(operation.reads);
+          add_elsewhere(operation.writes);
+        }
+      }
+    }
+  }
 
   void check() {
     if (block_.input) known_.insert({*block_.input, 0});
@@ -35,11 +44,18 @@ class BlockRules {
   [[nodiscard]] const Tensor& tensor(const Ref& ref) const { return graph_.tensors.at(ref.tensor); }
   void say(const std::string& what) { problems_.push_back(block_.name + ": " + what); }
 
+  /// What blocks read and write at other positions than their own.
+  void add_elsewhere(const std::vector<Ref>& refs) {
+    for (const Ref& ref : refs)
+      if (ref.position) elsewhere_.insert(ref.tensor);
+  }
+
   void follow(const std::vector<Operation>& operations, Purpose purpose) {
     for (const Operation& operation : operations) {
       if (operation.purpose != purpose) say(operation.name + " has another purpose");
       for (const Ref& read : operation.reads) {
-        if (!tensor(read).resident && !known_.contains(key(read))) {
+        if (!tensor(read).resident && !known_.contains(key(read)) &&
+            !elsewhere_.contains(read.tensor)) {
           say(operation.name + " reads " + tensor(read).name + ", which nobody has written");
         }
         read_.insert(key(read));
@@ -49,7 +65,8 @@ class BlockRules {
         const bool fresh = known_.insert(key(written)).second;
         // Gradients of weights add up, whoever writes them.
         const bool adds = operation.accumulate || tensor(written).category == Category::gradient;
-        if (!fresh && !adds) say(operation.name + " overwrites");
+        if (!fresh && !adds && !elsewhere_.contains(written.tensor))
+          say(operation.name + " overwrites");
         if (fresh && operation.accumulate && !tensor(written).resident) {
           say(operation.name + " adds to what nobody has written");
         }
@@ -112,7 +129,8 @@ class BlockRules {
       const bool leaves = (block_.output && one == Key{*block_.output, 1}) ||
                           (block_.input_gradient && one == Key{*block_.input_gradient, 0}) ||
                           (block_.output_gradient && one == Key{*block_.output_gradient, 1});
-      if (!leaves && !what.resident && !read_.contains(one)) say(what.name + " is never read");
+      if (!leaves && !what.resident && !read_.contains(one) && !elsewhere_.contains(one.first))
+        say(what.name + " is never read");
     }
   }
 
@@ -121,6 +139,7 @@ class BlockRules {
   std::vector<std::string>& problems_;
   std::set<Key> known_{};
   std::set<Key> read_{};
+  std::set<TensorId> elsewhere_{};
 };
 
 void check_chain(const ModelGraph& graph, std::vector<std::string>& problems) {

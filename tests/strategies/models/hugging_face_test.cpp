@@ -321,8 +321,10 @@ TEST_CASE("an unknown family is reported with those that are known, and none is 
   }
   CHECK(contains(error_of(R"("architectures": ["LamaForCausalLM"])"),
                  "/architectures: the family \"LamaForCausalLM\" is not known"));
-  CHECK(contains(error_of(R"("model_type": "t5")"),
-                 "/model_type: \"t5\": encoder and decoder are two stacks"));
+  CHECK(contains(error_of(R"("model_type": "bart")"),
+                 "/model_type: \"bart\": encoder and decoder are two stacks"));
+  for (const std::string type : {"t5", "vit"})
+    CHECK(contains(error_of("\"model_type\": \"" + type + "\""), "kind \"" + type + "\""));
   CHECK(total(read(R"("architectures": ["LlamaForCausalLM"], )" + kUsual)) == count("llama"));
 }
 

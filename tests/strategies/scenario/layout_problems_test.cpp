@@ -413,6 +413,26 @@ TEST_CASE("a class token is not cut from its patches, whose mean is of any rank'
   Check{vit, with_cp(8, ContextKind::ring)}.says("cp", {"cp = 8", "196"});
 }
 
+TEST_CASE("an encoder and a decoder are cut by tensor and data parallelism alone") {
+  TransformerConfig shape = gpt();
+  shape.kv_heads = shape.heads;
+  shape.attention = AttentionKind::unfused;
+  shape.encoder = EncoderStack{.layers = 8, .sequence = 90};
+  ParallelConfig sequence = with_tp(4);
+  Check{shape, sequence}.is_possible();
+  sequence.sequence_parallel = true;
+  Check{shape, sequence}.says("tp", {"tp = 4", "encoder_seq = 90"});
+  shape.encoder->sequence = 92;
+  Check{shape, sequence}.is_possible();
+  Check{shape, with_pp(2, PipelineOrder::one_f_one_b)}.says("pp", {"pp = 2", "encoder"});
+  Check{shape, with_cp(2, ContextKind::ring)}.says("cp", {"cp = 2", "encoder"});
+  ParallelConfig sharded = with_dp(2);
+  sharded.zero = 2;
+  Check{shape, sharded}.is_possible();
+  sharded.zero = 3;
+  Check{shape, sharded}.says("zero", {"zero = 3", "relative positions"});
+}
+
 TEST_CASE("all problems of a layout are reported at once") {
   ParallelConfig with = with_tp(3);
   with.global_batch = 7;

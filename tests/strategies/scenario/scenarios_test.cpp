@@ -40,6 +40,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "data-parallel-from-scratch",
                                        "deepseek-v3-2048-h800",
                                        "diloco-two-sites",
+                                       "encoder-decoder",
                                        "gpt-moe",
                                        "gpt3-a100-memory",
                                        "gpt3-v100",

@@ -69,6 +69,21 @@ TEST_CASE("a vision transformer shrinks to images that its patches tile") {
   CHECK(test::trouble_shrinking(mean, parallel, 8) == "");
 }
 
+TEST_CASE("an encoder and a decoder both shrink") {
+  ParallelConfig parallel;
+  parallel.tp = 8;
+  parallel.dp = 8;
+  parallel.global_batch = 512;
+  CHECK(test::trouble_shrinking(model_of("t5-11b"), parallel, 8) == "");
+  parallel.sequence_parallel = true;
+  ModelConfig model = model_of("t5-11b");
+  std::get<TransformerConfig>(model.shape).sequence = 128;
+  CHECK(test::trouble_shrinking(model, parallel, 8) == "");
+  const ShrunkLayout small = shrink(model, parallel, 8);
+  CHECK(small.model.transformer()->encoder->layers == 2);
+  CHECK(small.model.transformer()->encoder->sequence % small.parallel.tp == 0);
+}
+
 TEST_CASE("parameter servers stay several, and so do the steps between averages") {
   ParallelConfig parallel;
   parallel.dp = 64;

@@ -38,8 +38,13 @@ std::string model_line(const Scenario& scenario) {
       fmt::format("{}: {} parameters", model.name, short_count(static_cast<double>(count.total())));
   if (count.active() != count.total())
     out += fmt::format(" ({} active)", short_count(static_cast<double>(count.active())));
-  if (const TransformerConfig* shape = model.transformer())
-    out += fmt::format(", {} tokens per {}", shape->sequence, sample_name(model));
+  if (const TransformerConfig* shape = model.transformer()) {
+    if (shape->encoder)
+      out += fmt::format(", {} and", shape->encoder->sequence);
+    else
+      out += ",";
+    out += fmt::format(" {} tokens per {}", shape->sequence, sample_name(model));
+  }
   return out + fmt::format(", {}", precision_text(scenario.parallel));
 }
 

@@ -22,7 +22,7 @@ Json model_of(const ModelConfig& model) {
   const TransformerConfig* shape = model.transformer();
   return {{"parameters", count.total()},
           {"active_parameters", count.active()},
-          {"sequence", shape != nullptr ? Json(shape->sequence) : Json(nullptr)},
+          {"sequence", shape != nullptr ? Json(all_tokens(*shape)) : Json(nullptr)},
           {"notes", model.notes}};
 }
 

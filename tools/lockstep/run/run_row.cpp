@@ -143,7 +143,7 @@ void add_configuration(const RunOptions& options, const RunRow& of, RowWriter& r
   row.add("variant", of.variant.empty() ? Cell{} : Cell{of.variant});
   row.add("model", Cell{scenario.model.name});
   const TransformerConfig* shape = scenario.model.transformer();
-  row.add("seq", shape != nullptr ? Cell{shape->sequence} : Cell{});
+  row.add("seq", shape != nullptr ? Cell{all_tokens(*shape)} : Cell{});
   add_cluster(scenario, row);
   add_layout(scenario.parallel, row);
   row.add("stack", Cell{scenario.stack});

@@ -50,10 +50,27 @@ const Shape kScores{
   return out;
 }
 
+/// Six tokens apart at most: exact buckets and logarithmic ones.
+[[nodiscard]] GradientCase relative_bias(std::string name, bool causal) {
+  const Shape scores{{Dim::batch, 2}, {Dim::heads, 3}, {Dim::sequence, 7}, {Dim::keys, 7}};
+  GradientCase out;
+  out.forward = operation_of(OperationKind::relative_bias, std::move(name));
+  out.forward.causal = causal;
+  out.reads = {spread("scores", scores), spread("table", {{Dim::positions, 8}, {Dim::heads, 3}})};
+  out.results = {zeros("y", scores)};
+  out.backward = OperationKind::relative_bias_backward;
+  out.backward_reads = {gradient(0)};
+  out.gradients_of = {1};
+  out.terms = 2 * 7 * 7;
+  return out;
+}
+
 }  // namespace
 
 GradientCases unfused_attention_cases() {
-  return {scores("scores", 4),
+  return {relative_bias("relative bias", false),
+          relative_bias("relative bias of causal attention", true),
+          scores("scores", 4),
           scores("scores of grouped queries", 2),
           softmax("softmax", false),
           softmax("causal softmax", true),

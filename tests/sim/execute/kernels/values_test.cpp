@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "tests/sim/execute/kernels/kernel_case.hpp"
 
@@ -172,6 +174,39 @@ TEST_CASE("a router chooses the most probable experts") {
       run<double>(operation_of(OperationKind::router), {logits}, {chosen, chosen});
   check_all_near(out[0], {0.5, 0.2});
   CHECK(out[1] == Numbers{1, 2});
+}
+
+/// 32 buckets as T5 has them, each with its number as the bias. In both directions 16, of which 8
+/// are a distance each: 8 + 8 log(12 / 8) / log(128 / 8) = 9.2 for 12, and 16 more for later keys.
+/// Causal 32 and 16: 16 + 16 log(20 / 16) / log(128 / 16) = 17.7 for 20, and 0 for later keys.
+TEST_CASE("relative positions are in buckets of distances, exact ones first") {
+  Numbers numbers;
+  for (int bucket = 0; bucket < 32; ++bucket) numbers.push_back(bucket);
+  const Part table = holding({{Dim::positions, 32}, {Dim::heads, 1}}, numbers);
+  const auto buckets = [&](std::int64_t queries, std::int64_t keys, bool causal) {
+    Operation operation = operation_of(OperationKind::relative_bias);
+    operation.causal = causal;
+    const Part scores = zeros(
+        "scores", {{Dim::batch, 1}, {Dim::heads, 1}, {Dim::sequence, queries}, {Dim::keys, keys}});
+    return run<double>(operation, {scores, table}, {scores})[0];
+  };
+  const Numbers later = buckets(1, 201, false);
+  const Numbers earlier = buckets(201, 1, false);
+  const Numbers causal = buckets(201, 1, true);
+  const std::vector<std::pair<std::size_t, double>> both{{0, 0},  {1, 1},    {7, 7},   {8, 8},
+                                                         {12, 9}, {127, 15}, {200, 15}};
+  for (const auto& [distance, bucket] : both) {
+    CAPTURE(distance);
+    CHECK(earlier[distance] == bucket);
+    CHECK(later[distance] == (distance == 0 ? 0 : 16 + bucket));
+  }
+  const std::vector<std::pair<std::size_t, double>> one{{0, 0},   {1, 1},    {15, 15}, {16, 16},
+                                                        {20, 17}, {127, 31}, {200, 31}};
+  for (const auto& [distance, bucket] : one) {
+    CAPTURE(distance);
+    CHECK(causal[distance] == bucket);
+  }
+  CHECK(buckets(1, 3, true) == Numbers{0, 0, 0});
 }
 
 }  // namespace

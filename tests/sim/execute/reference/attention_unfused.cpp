@@ -165,6 +165,67 @@ void attention_context_backward(KernelCall<Real>& call) {
   });
 }
 
+/// As transformers' T5Attention._relative_position_bucket has it, for one distance.
+[[nodiscard]] std::int64_t relative_position_bucket(std::int64_t relative_position,
+                                                    bool bidirectional, std::int64_t num_buckets) {
+  constexpr double kMaxDistance = 128;
+  std::int64_t relative_buckets = 0;
+  if (bidirectional) {
+    num_buckets /= 2;
+    relative_buckets += (relative_position > 0 ? 1 : 0) * num_buckets;
+    relative_position = relative_position < 0 ? -relative_position : relative_position;
+  } else {
+    relative_position = relative_position < 0 ? -relative_position : 0;
+  }
+  const std::int64_t max_exact = num_buckets / 2;
+  if (relative_position < max_exact) return relative_buckets + relative_position;
+  const double large =
+      std::log(static_cast<double>(relative_position) / static_cast<double>(max_exact)) /
+      std::log(kMaxDistance / static_cast<double>(max_exact)) *
+      static_cast<double>(num_buckets - max_exact);
+  return relative_buckets + std::min(max_exact + static_cast<std::int64_t>(large), num_buckets - 1);
+}
+
+/// Calls each(element of the scores, element of the table).
+template <class Each>
+void for_each_distance(const Operation& operation, const PartLayout& scores,
+                       const PartLayout& table, Each&& each) {
+  const std::int64_t heads = table.axes[1].length();
+  std::size_t at = 0;
+  for (std::int64_t b = 0; b < scores.axes[0].length(); ++b) {
+    for (std::int64_t head = 0; head < heads; ++head) {
+      for (const std::int64_t query : scores.axes[2].at) {
+        for (const std::int64_t key : scores.axes[3].at) {
+          const std::int64_t bucket =
+              relative_position_bucket(key - query, !operation.causal, table.axes[0].size);
+          each(at++, static_cast<std::size_t>(bucket * heads + head));
+        }
+      }
+    }
+  }
+}
+
+template <class Real>
+void relative_bias(KernelCall<Real>& call) {
+  for_each_distance(*call.operation, *call.read(0).layout, *call.read(1).layout,
+                    [&](std::size_t score, std::size_t entry) {
+                      call.write(0).values[score] =
+                          call.read(0).data()[score] + call.read(1).data()[entry];
+                    });
+}
+
+template <class Real>
+void relative_bias_backward(KernelCall<Real>& call) {
+  for_each_distance(*call.operation, *call.read(0).layout, *call.write(0).layout,
+                    [&](std::size_t score, std::size_t entry) {
+                      call.write(0).values[entry] += call.read(0).data()[score];
+                    });
+}
+
+template void relative_bias(KernelCall<float>&);
+template void relative_bias(KernelCall<double>&);
+template void relative_bias_backward(KernelCall<float>&);
+template void relative_bias_backward(KernelCall<double>&);
 template void attention_scores(KernelCall<float>&);
 template void attention_scores(KernelCall<double>&);
 template void attention_scores_backward(KernelCall<float>&);

@@ -26,6 +26,10 @@ void attention_scores_backward(KernelCall<Real>& call);
 template <class Real>
 void softmax(KernelCall<Real>& call);
 template <class Real>
+void relative_bias(KernelCall<Real>& call);
+template <class Real>
+void relative_bias_backward(KernelCall<Real>& call);
+template <class Real>
 void softmax_backward(KernelCall<Real>& call);
 template <class Real>
 void attention_context(KernelCall<Real>& call);

@@ -25,6 +25,10 @@ template <class Real>
       return kernels::attention_scores<Real>;
     case Kind::attention_scores_backward:
       return kernels::attention_scores_backward<Real>;
+    case Kind::relative_bias:
+      return kernels::relative_bias<Real>;
+    case Kind::relative_bias_backward:
+      return kernels::relative_bias_backward<Real>;
     case Kind::softmax:
       return kernels::softmax<Real>;
     case Kind::softmax_backward:

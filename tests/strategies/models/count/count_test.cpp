@@ -73,6 +73,14 @@ double flops(const ModelGraph& graph, const Operation& operation) {
       return 2 * keys() * (elements(graph, reads[0]) + elements(graph, operation.writes[0]));
     case OperationKind::attention_backward:  // two GEMMs for each of the two forward
       return 4 * keys() * (elements(graph, reads[0]) + elements(graph, reads[3]));
+    case OperationKind::attention_scores:
+      return 2 * elements(graph, operation.writes[0]) * size(graph, reads[0], Dim::head_size);
+    case OperationKind::attention_scores_backward:
+      return 4 * elements(graph, reads[2]) * size(graph, reads[0], Dim::head_size);
+    case OperationKind::attention_context:
+      return 2 * elements(graph, reads[0]) * size(graph, reads[1], Dim::head_size);
+    case OperationKind::attention_context_backward:
+      return 4 * elements(graph, reads[0]) * size(graph, reads[1], Dim::head_size);
     case OperationKind::convolution:
       return 2 * elements(graph, operation.writes[0]) * size(graph, reads[1], Dim::window);
     case OperationKind::convolution_input_grad:
@@ -117,6 +125,17 @@ TEST_CASE("parameters are those that are published") {
   CHECK(counted("vit-b-16").total() == 86'567'656);
   CHECK(counted("vit-l-16").total() == 304'326'632);
   CHECK(counted("vit-h-14").total() == 632'045'800);  // timm's vit_huge_patch14_224
+  // google-t5: V h of the embedding of both stacks and the output layer; with i = heads * d_kv in
+  // every layer of the encoder 4 h i + 2 h F and two gains of h, of the decoder 8 h i + 2 h F and
+  // three; a last gain of h of each; two tables of 32 buckets for every head.
+  CHECK(counted("t5-small").total() ==
+        32'128 * 512 + 6 * (4 * 512 * 512 + 2 * 512 * 2048 + 2 * 512) + 512 +
+            6 * (8 * 512 * 512 + 2 * 512 * 2048 + 3 * 512) + 512 + 2 * 32 * 8);
+  CHECK(counted("t5-small").total() == 60'506'624);
+  CHECK(counted("t5-base").total() == 222'903'552);
+  CHECK(counted("t5-large").total() == 737'668'096);
+  CHECK(counted("t5-3b").total() == 2'851'598'336);
+  CHECK(counted("t5-11b").total() == 11'307'321'344);
   // Rounded ones of the papers.
   CHECK(billions(counted("gpt3-175b").total()) == doctest::Approx(174.6).epsilon(0.0005));
   CHECK(billions(counted("mixtral-8x7b").active()) == doctest::Approx(12.9).epsilon(0.005));
@@ -269,6 +288,15 @@ TEST_CASE("what families differ in counts as the graph has it") {
     of.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 6, .every = 2};
     of.mtp = TokenPrediction{.layers = 1, .loss_scaling_factor = 0.1};
   });
+  for (const bool tied : {true, false}) {
+    check([tied](auto& of) {
+      of.kv_heads = of.heads;
+      of.tied_embeddings = tied;
+      of.positions = Positions::none;
+      of.attention = AttentionKind::unfused;
+      of.encoder = EncoderStack{.layers = 3, .sequence = 9, .buckets = 4};
+    });
+  }
   for (const bool class_token : {true, false}) {
     check([class_token](auto& of) {
       of.image = ImageInput{.side = 6, .patch = 2, .channels = 3, .class_token = class_token};

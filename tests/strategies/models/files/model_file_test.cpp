@@ -180,6 +180,24 @@ TEST_CASE("what a vision transformer cannot have is refused with its place") {
   }
 }
 
+TEST_CASE("T5 has two stacks, as many layers in both unless the file says otherwise") {
+  const TransformerConfig t5 = *load_model(kModels / "t5-3b.json").transformer();
+  CHECK(t5.layers == 24);
+  CHECK(t5.encoder->layers == 24);
+  CHECK(t5.encoder->sequence == 512);
+  CHECK(all_tokens(t5) == 512 + 114);
+  CHECK(t5.tied_embeddings);
+  CHECK(t5.function == ActivationFunction::relu);
+  const std::string text = R"({"name": "m", "source": "s", "kind": "t5", "layers": 2, "hidden": 8,
+"heads": 2, "seq": 4, "encoder_seq": 6, "vocab": 10)";
+  CHECK(error_of(text + R"(, "buckets": 6})").find("a multiple of 4") != std::string::npos);
+  CHECK(error_of(text + R"(, "activation": "geglu"})").find("activations of gated MLPs alone") !=
+        std::string::npos);
+  for (const std::string key : {"positions", "attention", "experts", "window", "causal"})
+    CHECK(error_of(text + ", \"" + key + "\": 4}").find("unknown key \"" + key + "\"") !=
+          std::string::npos);
+}
+
 TEST_CASE("a model too large for 64 bits is refused") {
   CHECK(error_of(R"({"name": "m", "source": "s", "layers": 100000, "hidden": 1048576, "heads": 4,
 "seq": 4, "experts": {"count": 16384, "top_k": 1}})") ==

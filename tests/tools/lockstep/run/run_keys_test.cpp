@@ -48,6 +48,8 @@ std::map<std::string, std::string> scenarios() {
       {"window", scenario(two_nodes, "{}", R"(, "window": {"size": 128})")},
       {"own mlp", own("mlp", R"("hidden": 1024)")},
       {"resnet", own("resnet", R"("image": 64)")},
+      {"t5", own("t5", R"("layers": 2, "hidden": 256, "heads": 4, "seq": 64, "encoder_seq": 128,
+        "vocab": 1000)")},
       {"vit", own("vit", R"("layers": 2, "hidden": 256, "heads": 4, "image": 64)")},
   };
 }
@@ -276,6 +278,26 @@ std::vector<Key> keys_of_transformer() {
   };
 }
 
+std::vector<Key> keys_of_t5() {
+  return {
+      {"layers", {"t5", {}, "3"}, {}},
+      {"encoder_layers", {"t5", {}, "3"}, {}},
+      {"hidden", {"t5", {}, "512"}, {}},
+      {"heads", {"t5", {}, "8"}, {}},
+      {"head_size", {"t5", {}, "32"}, {}},
+      {"ffn", {"t5", {}, "512"}, {}},
+      {"gated_mlp", {"t5", {}, "true"}, {"t5", {"model.activation=relu"}, "true"}},
+      {"activation", {"t5", {}, "gelu"}, {"t5", {}, "geglu"}},
+      {"seq", {"t5", {}, "128"}, {}},
+      {"encoder_seq", {"t5", {}, "64"}, {}},
+      {"buckets", {"t5", {}, "64"}, {"t5", {}, "6"}},
+      {"vocab", {"t5", {}, "2000"}, {}},
+      {"tied_embeddings", {"t5", {}, "false"}, {}},
+      {"dropout", {"t5", {}, "0.1"}, {}},
+      {"attention_dropout", {"t5", {}, "0.1"}, {}},
+  };
+}
+
 std::vector<Key> keys_of_vit() {
   return {
       {"layers", {"vit", {}, "3"}, {}},
@@ -424,6 +446,7 @@ TEST_CASE("every key of a scenario's model has an effect, or is reported to have
     for (const Key& row : rows) bench.check(row, "model." + row.key);
   };
   walk("transformer", keys_of_transformer());
+  walk("t5", keys_of_t5());
   walk("vit", keys_of_vit());
   walk("mlp", keys_of_mlp());
   walk("resnet", keys_of_resnet());

@@ -138,7 +138,7 @@ class DeepSpeed {
       leave_out(fmt::format("gradients by {}", name_of(exchange_names(), of_.exchange)));
     if (scenario_.model.reads_text())
       leave_out(fmt::format("sequence length {}: of the data loader",
-                            scenario_.model.transformer()->sequence));
+                            all_tokens(*scenario_.model.transformer())));
   }
 
   const ParallelConfig& of_;

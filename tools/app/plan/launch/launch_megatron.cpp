@@ -151,10 +151,10 @@ class MegatronSettings {
   void batch() {
     number("--micro-batch-size", "train.micro_batch_size", of_.micro_batch);
     number("--global-batch-size", "train.global_batch_size", of_.global_batch);
-    if (scenario_.model.reads_text())
+    if (scenario_.model.is_decoder())
       number("--seq-length", "model.seq_length", scenario_.model.transformer()->sequence);
     else
-      leave_out("a model without tokens: Megatron-Core's flags are of its GPT");
+      leave_out("the model: these flags are of Megatron-Core's GPT");
     if (prediction_layers() > 0)
       number("--mtp-num-layers", "model.mtp_num_layers", prediction_layers());
   }

@@ -40,10 +40,10 @@ class Torchtitan {
     part("training");
     number("local_batch_size", of_.pp > 1 ? of_.micro_batch * of_.microbatches() : of_.micro_batch);
     number("global_batch_size", of_.global_batch);
-    if (scenario_.model.reads_text())
+    if (scenario_.model.is_decoder())
       number("seq_len", scenario_.model.transformer()->sequence);
     else
-      leave_out("a model without tokens: torchtitan trains language models");
+      leave_out("the model: torchtitan's language models are decoders");
     text("mixed_precision_param", of_.precision == Dtype::fp32 ? "float32" : "bfloat16");
     text("mixed_precision_reduce", "float32");
     if (of_.precision == Dtype::fp16) leave_out("fp16: torchtitan computes in bf16 or fp32");

@@ -1,0 +1,60 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "strategies/models/count/count.hpp"
+#include "tests/strategies/step/shown/shown_scenario.hpp"
+
+/// Models that are no decoders alone: what their tensor parallelism sends.
+namespace lockstep::test {
+namespace {
+
+/// `each` messages of this size in each of some layers.
+[[nodiscard]] Sent messages(std::int64_t layers, std::int64_t each, std::int64_t bytes) {
+  return {layers * each, layers * each * bytes};
+}
+
+}  // namespace
+
+TEST_CASE("vision-transformer: layers all-reduce 257 tokens of every image, the head one") {
+  const Shown shown("vision-transformer",
+                    {"parallel.tp=8", "parallel.dp=8", "parallel.micro_batch=64"});
+  constexpr std::int64_t kBytes = 2LL * 64 * 257 * 1280;  // bf16, 64 images
+  CHECK(shown.scenario().model.transformer()->sequence == 16 * 16 + 1);
+  CHECK(shown.sent("tp", "layer.forward") == messages(32 * 8, 2, kBytes));
+  CHECK(shown.sent("tp", "layer.backward") == messages(32 * 8, 2, kBytes));
+  // Classes are cut as a vocabulary is: largest logit, sum and target in fp32 of every image, and
+  // backward the gradient of the class token.
+  CHECK(shown.sent("tp", "head.forward").bytes == 8 * 3LL * 64 * 4);
+  CHECK(shown.sent("tp", "head.backward") == messages(8, 1, 2LL * 64 * 1280));
+  // Patches are embedded on every rank.
+  CHECK(shown.sent("tp", "embedding.forward") == Sent{});
+}
+
+TEST_CASE("vision-transformer: samples are images") {
+  const Shown shown("vision-transformer");
+  CHECK(sample_name(shown.scenario().model) == "image");
+  CHECK(within(shown.samples_per_s(), 4096 / shown.step_s(), 1e-12));
+  CHECK_FALSE(shown.scenario().model.reads_text());
+}
+
+TEST_CASE(
+    "encoder-decoder: the decoder's layers all-reduce once more, and the encoder's gradient") {
+  const Shown shown("encoder-decoder",
+                    {"parallel.tp=8", "parallel.dp=8", "parallel.micro_batch=16"});
+  constexpr std::int64_t kInput = 2LL * 16 * 512 * 1024;  // bf16, 16 sequences
+  constexpr std::int64_t kTargets = 2LL * 16 * 114 * 1024;
+  CHECK(shown.sent("tp", "encoder_layer.forward") == messages(23, 2, kInput));
+  CHECK(shown.sent("tp", "encoder_first_layer.forward") == messages(1, 2, kInput));
+  CHECK(shown.sent("tp", "encoder_layer.backward") == messages(23, 2, kInput));
+  // Attention, attention to the encoder, MLP.
+  CHECK(shown.sent("tp", "decoder_layer.forward") == messages(23, 3, kTargets));
+  // And what keys and values give to the gradient of the encoder's result.
+  const Sent own = messages(23, 3, kTargets);
+  const Sent encoders = messages(23, 1, kInput);
+  CHECK(shown.sent("tp", "decoder_layer.backward") ==
+        Sent{own.count + encoders.count, own.bytes + encoders.bytes});
+}
+
+}  // namespace lockstep::test
