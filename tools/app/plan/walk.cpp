@@ -332,6 +332,9 @@ std::optional<PlanRule> LayoutWalk::set_zero(std::int64_t zero, std::size_t digi
   const bool replicas = std::int64_t{parallel_.dp} * parallel_.cp * parallel_.stage_copies() > 1;
   parallel_.zero = replicas ? static_cast<int>(zero) : 0;
   if (!replicas && digit != 0) return PlanRule::duplicate;
+  const TransformerConfig* shape = setting_.scenario().model.transformer();
+  const bool shares = shape != nullptr && shape->encoder.has_value();
+  if (shares && parallel_.zero == 3) return PlanRule::stack;  // as layout_problems() says
   defaults_ = setting_.defaults(parallel_.zero, parallel_.pp > 1);
   if (defaults_ == nullptr) return PlanRule::stack;
   const bool offload = parallel_.state.offload;

@@ -11,8 +11,8 @@
 #include "tools/app/plan/plan.hpp"
 #include "tools/app/step/run_step.hpp"
 
-// Models that are no decoders alone: every layout that the walk takes can be run, and the search finds
-// what running all of them finds.
+// Models that are no decoders alone: every layout that the walk takes can be run, and the search
+// finds what running all of them finds.
 namespace lockstep::app {
 namespace {
 
@@ -22,11 +22,22 @@ SpaceRequest request_of(const std::string& model) {
   out.cluster = "dgx-h100";
   out.nodes = 1;
   out.global_batch = 16;
-  out.vary = {"tp=1,2,8", "pp=1,2", "zero=0,1,3", "recompute=none,full", "sequence_parallel=true,false",
+  out.vary = {"tp=1,2,8",
+              "pp=1,2",
+              "zero=0,1,3",
+              "recompute=none,full",
+              "sequence_parallel=true,false",
               "micro_batch=1,2"};
-  out.fix = {"cp=1",          "ep=1",            "cp_kind=ring",      "vpp=1",
-             "schedule=1f1b", "offload=false",   "short_edges=false", "shard_ranks=0",
-             "order=tp-cp-dp-pp", "overlap=dp_gradients"};
+  out.fix = {"cp=1",
+             "ep=1",
+             "cp_kind=ring",
+             "vpp=1",
+             "schedule=1f1b",
+             "offload=false",
+             "short_edges=false",
+             "shard_ranks=0",
+             "order=tp-cp-dp-pp",
+             "overlap=dp_gradients"};
   return out;
 }
 
