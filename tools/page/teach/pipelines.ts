@@ -26,6 +26,7 @@ const kSchedules = [
   { value: 'interleaved', text: 'interleaved 1F1B' }, { value: 'zb-h1', text: 'zero bubble H1' }, { value: 'zb-h2', text: 'zero bubble H2' },
   { value: 'zb-1p', text: 'zero bubble 1p' }, { value: 'zb-2p', text: 'zero bubble 2p' }, { value: 'zb-v', text: 'zero bubble V' },
   { value: 'v-half', text: 'V-Half' }, { value: 'v-min', text: 'V-Min' }, { value: 'dualpipe-v', text: 'DualPipeV' },
+  { value: 'dualpipe', text: 'DualPipe' },
 ];
 /** Schedules of two chunks per stage, whose second ones go back through the stages. */
 const kInV = ['zb-v', 'v-half', 'v-min', 'dualpipe-v'];
