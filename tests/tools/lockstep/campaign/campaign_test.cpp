@@ -254,7 +254,8 @@ TEST_CASE("campaign --job: several jobs at the steps that `run --job` computes")
 
 TEST_CASE("campaign --job: the same seed gives the same bytes, and buckets sum to the wall time") {
   const std::string command =
-      "lockstep campaign zero-7b5-3 typical-failures --job 'zero-7b5-3 parallel.zero=1' "
+      "lockstep campaign zero-7b5-3 typical-failures --set model.layers=2 "
+      "--job 'zero-7b5-3 parallel.zero=1 model.layers=2' "
       "--replicates 20 --set-campaign steps=100000 --format json";
   const std::string one = output_of(command + " --threads 1");
   CHECK(one == output_of(command + " --threads 5"));
