@@ -20,8 +20,8 @@ const std::string kOversubscribed =
 }  // namespace
 
 TEST_CASE("run --job says how much jobs slow each other down, and where") {
-  const std::string arguments =
-      " run zero-7b5-3 " + kOversubscribed + " --job zero-7b5-3 --place spread";
+  const std::string arguments = " run zero-7b5-3 --set model.layers=4 " + kOversubscribed +
+                                " --job 'zero-7b5-3 model.layers=4' --place spread";
   const std::string table = output_of(kBinary + arguments);
   CHECK(contains(table, "2 jobs on 128 GPUs of dgx-a100, spread"));
   CHECK(contains(table, "leaf -> spine"));
