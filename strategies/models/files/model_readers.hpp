@@ -22,6 +22,9 @@ inline constexpr double kMostParameters = 1e16;
 [[nodiscard]] MlpConfig read_mlp(ObjectReader& in);
 [[nodiscard]] ResNetConfig read_resnet(ObjectReader& in);
 
+/// T5 without sizes: RMS norms, no biases; scores are stored, since a table is added to them.
+[[nodiscard]] TransformerConfig plain_t5();
+
 /// Whether a model may exceed kMostParameters, so that 64 bits could overflow.
 [[nodiscard]] bool is_too_large(const TransformerConfig& config);
 

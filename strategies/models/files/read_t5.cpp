@@ -7,9 +7,6 @@
 
 namespace lockstep {
 
-namespace {
-
-/// RMS norms, no biases; scores are stored, since a table is added to them.
 TransformerConfig plain_t5() {
   TransformerConfig out;
   out.bias = false;
@@ -18,6 +15,8 @@ TransformerConfig plain_t5() {
   out.attention = AttentionKind::unfused;
   return out;
 }
+
+namespace {
 
 EncoderStack read_encoder(ObjectReader& in, const TransformerConfig& config) {
   EncoderStack out;

@@ -69,6 +69,8 @@ constexpr std::array kFamilies{
     Family{"qwen3_vl_text", "Qwen3VLText", read_qwen3},
     Family{"stablelm", "StableLm", read_stablelm},
     Family{"starcoder2", "Starcoder2", read_starcoder2},
+    Family{"t5", "T5", read_t5},
+    Family{"vit", "ViT", read_vit},
 };
 
 constexpr std::string_view kEncoder = "an encoder has no next token to predict";
@@ -109,8 +111,6 @@ constexpr std::array kRefused{
     RefusedFamily{"roberta", kEncoder},
     RefusedFamily{"rwkv", kLinear},
     RefusedFamily{"siglip", kVision},
-    RefusedFamily{"t5", "encoders with decoders are given in Lockstep's own form, kind \"t5\""},
-    RefusedFamily{"vit", "vision transformers are given in Lockstep's own form, kind \"vit\""},
     RefusedFamily{"whisper", kTwoStacks},
     RefusedFamily{"xlm-roberta", kEncoder},
 };

@@ -76,6 +76,9 @@ void read_phimoe(Keys&, TransformerConfig&);
 void read_minimax_m2(Keys&, TransformerConfig&);
 void read_gpt_oss(Keys&, TransformerConfig&);
 void read_llama4(Keys&, TransformerConfig&);
+// encoders.cpp: attention in both directions.
+void read_t5(Keys&, TransformerConfig&);
+void read_vit(Keys&, TransformerConfig&);
 // deepseek.cpp: latent attention, dense first layers.
 void read_deepseek(Keys&, TransformerConfig&);
 void read_deepseek_v2(Keys&, TransformerConfig&);

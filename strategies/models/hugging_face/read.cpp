@@ -18,8 +18,8 @@ using hugging_face::Keys;
 /// What a class is for, by the end of its name.
 enum class ClassKind : std::uint8_t { language_model, base, other };
 
-constexpr std::array<std::string_view, 3> kWithHead{"ForCausalLM", "LMHeadModel",
-                                                    "ForConditionalGeneration"};
+constexpr std::array<std::string_view, 4> kWithHead{
+    "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForImageClassification"};
 
 [[nodiscard]] ClassKind kind_of(std::string_view architecture) {
   for (const std::string_view ending : kWithHead) {
@@ -116,6 +116,12 @@ void read_architecture(Keys& keys, const Family& family, TransformerConfig& conf
                 fmt::format("{} is neither a language model (...ForCausalLM) nor a base model "
                             "(...Model): its last layer is not known",
                             in_quotes(*architecture)));
+  } else if (kind == ClassKind::base && (config.encoder || config.image)) {
+    keys.refuse(
+        "architectures",
+        fmt::format("{} has no output layer; of this family the class with one is read: {}",
+                    in_quotes(*architecture),
+                    config.encoder ? "T5ForConditionalGeneration" : "ViTForImageClassification"));
   } else if (kind == ClassKind::base && !family.head_in_base) {
     config.output_layer = false;
     config.tied_embeddings = false;

@@ -323,9 +323,60 @@ TEST_CASE("an unknown family is reported with those that are known, and none is 
                  "/architectures: the family \"LamaForCausalLM\" is not known"));
   CHECK(contains(error_of(R"("model_type": "bart")"),
                  "/model_type: \"bart\": encoder and decoder are two stacks"));
-  for (const std::string type : {"t5", "vit"})
-    CHECK(contains(error_of("\"model_type\": \"" + type + "\""), "kind \"" + type + "\""));
   CHECK(total(read(R"("architectures": ["LlamaForCausalLM"], )" + kUsual)) == count("llama"));
+}
+
+TEST_CASE("T5: two stacks, one embedding, a table of distances in each") {
+  const std::string sizes =
+      R"("model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "d_model": 8,
+         "d_kv": 2, "num_heads": 4, "d_ff": 12, "num_layers": 4, "num_decoder_layers": 3,
+         "vocab_size": 10, "n_positions": 16)";
+  // Heads of keys and values are as many as of queries: M of attention; a norm before each part,
+  // and one after each stack.
+  constexpr std::int64_t decoder = 3;
+  constexpr std::int64_t plain =
+      V * h + 2 * 32 * a + 2 * h + L * (M + U + 2 * h) + decoder * (2 * M + U + 3 * h);
+  const ModelConfig model = read(sizes);
+  CHECK(total(model) == plain);
+  CHECK(shape(model).encoder->layers == L);
+  CHECK(shape(model).encoder->sequence == P);
+  CHECK(shape(model).sequence == P);
+  CHECK(shape(model).dropout == 0.1);
+  CHECK(model.notes.empty());
+  CHECK(shape(read(sizes + R"(, "seq": 5, "encoder_seq": 7)")).encoder->sequence == 7);
+  CHECK(total(read(sizes + R"(, "feed_forward_proj": "gated-gelu")")) ==
+        plain + (L + decoder) * h * f);
+  CHECK(total(read(sizes + R"(, "tie_word_embeddings": false)")) == plain + V * h);
+  CHECK(
+      contains(error_of(sizes + R"(, "feed_forward_proj": "tanh")"),
+               "/feed_forward_proj: expected relu, gelu, gated-gelu or gated-silu, got \"tanh\""));
+  CHECK(contains(error_of(sizes + R"(, "relative_attention_num_buckets": 6)"),
+                 "/relative_attention_num_buckets: expected a multiple of 4"));
+  CHECK(contains(error_of(R"("model_type": "t5", "architectures": ["T5Model"], "n_positions": 16)"),
+                 "/architectures: \"T5Model\" has no output layer"));
+  CHECK(contains(error_of(R"("model_type": "t5")"), "encoder_seq"));
+}
+
+TEST_CASE("ViT: patches, a class token, positions of both, a classifier of the labels") {
+  const std::string sizes =
+      R"("model_type": "vit", "architectures": ["ViTForImageClassification"], "hidden_size": 8,
+         "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 12,
+         "image_size": 8, "patch_size": 4, "id2label": {"0": "a", "1": "b", "2": "c"})";
+  // 4 patches of 4 * 4 * 3 values; biases everywhere, two norms in a layer and one at the end.
+  constexpr std::int64_t layer = M + 4 * h + U + B + 4 * h;
+  constexpr std::int64_t classes = 3;
+  constexpr std::int64_t all = 48 * h + h + h + 5 * h + L * layer + 2 * h + classes * (h + 1);
+  const ModelConfig model = read(sizes);
+  CHECK(total(model) == all);
+  CHECK(shape(model).sequence == 5);
+  CHECK_FALSE(shape(model).causal);
+  CHECK(total(read(R"("model_type": "vit")")) == 86'567'656);  // ViT-B/16 with ImageNet's classes
+  CHECK(contains(error_of(sizes + R"(, "qkv_bias": false)"), "/qkv_bias"));
+  CHECK(contains(error_of(R"("model_type": "vit", "patch_size": 15)"),
+                 "/patch_size: an image of 224 pixels is not divisible by patches of 15"));
+  CHECK(contains(error_of(R"("model_type": "vit", "architectures": ["ViTModel"])"),
+                 "/architectures: \"ViTModel\" has no output layer; of this family the class with "
+                 "one is read: ViTForImageClassification"));
 }
 
 TEST_CASE("a family stands once in the table") {
