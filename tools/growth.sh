@@ -40,7 +40,7 @@ curves=(
   "ring-late 8 1048576"
   "ring-failed 16 1048576"
   "halving_doubling-late 8 131072"
-  "halving_doubling-failed 16 131072"
+  "halving_doubling-failed 16 65536"
   "step-405b-slow 128 16384"
   "step-405b-slow-1% 128 16384"
   "step-405b-failed 128 16384"
