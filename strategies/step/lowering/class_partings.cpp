@@ -1,7 +1,6 @@
 #include "strategies/step/lowering/class_partings.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -44,13 +43,18 @@ std::optional<ClassParting> parting_of(const RankTimeline& own, const RankTimeli
 
 }  // namespace
 
-void find_partings(const TrainingStepTimeline& timeline,
-                   std::vector<RankEquivalenceClass>& classes) {
-  std::map<std::size_t, std::size_t> usual;  // by role: the largest class, the first of several
+std::map<std::size_t, std::size_t> usual_classes(const std::vector<RankEquivalenceClass>& classes) {
+  std::map<std::size_t, std::size_t> out;
   for (std::size_t c = 0; c < classes.size(); ++c) {
-    const auto largest = usual.try_emplace(classes[c].role, c).first;
+    const auto largest = out.try_emplace(classes[c].role, c).first;
     if (classes[c].members > classes[largest->second].members) largest->second = c;
   }
+  return out;
+}
+
+void find_partings(const TrainingStepTimeline& timeline,
+                   std::vector<RankEquivalenceClass>& classes) {
+  const std::map<std::size_t, std::size_t> usual = usual_classes(classes);
   for (std::size_t c = 0; c < std::min(classes.size(), RankEquivalenceClass::kMaxDescribed); ++c)
     classes[c].parting = parting_of(timeline.ranks[c], timeline.ranks[usual.at(classes[c].role)]);
 }

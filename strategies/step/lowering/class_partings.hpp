@@ -1,12 +1,17 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <vector>
 
 #include "sim/program/timeline.hpp"
 #include "strategies/step/lowering/fold_step.hpp"
 
 namespace lockstep {
+
+/// By role the largest class, the first of several, with which others are compared: an index.
+[[nodiscard]] std::map<std::size_t, std::size_t> usual_classes(
+    const std::vector<RankEquivalenceClass>& classes);
 
 /// Fills in RankEquivalenceClass::parting of the first classes, those with differences, from the
 /// times of their representatives: `timeline.ranks` in the order of `classes`.

@@ -9,6 +9,7 @@
 #include "sim/program/communicator.hpp"
 #include "sim/reuse/key.hpp"
 #include "sim/symmetry/partition/cells.hpp"
+#include "strategies/step/lowering/class_partings.hpp"
 
 namespace lockstep {
 
@@ -149,15 +150,11 @@ std::vector<RankEquivalenceClass> CoarseRankClasses::describe() const {
                    role_[static_cast<std::size_t>(representatives_[kind])],
                    members_[kind],
                    {}});
-  std::map<std::size_t, std::uint32_t> usual;  // by role
-  for (std::uint32_t kind = 0; kind < out.size(); ++kind) {
-    const auto largest = usual.try_emplace(out[kind].role, kind).first;
-    if (out[kind].members > out[largest->second].members) largest->second = kind;
-  }
+  const std::map<std::size_t, std::size_t> usual = usual_classes(out);
   const std::size_t described = std::min(out.size(), RankEquivalenceClass::kMaxDescribed);
   for (std::uint32_t kind = 0; kind < described; ++kind)
     if (kind != usual.at(out[kind].role))
-      out[kind].difference = difference(kind, usual.at(out[kind].role));
+      out[kind].difference = difference(kind, static_cast<std::uint32_t>(usual.at(out[kind].role)));
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "sim/program/communicator.hpp"
 #include "sim/symmetry/branches/written_schedule.hpp"
 #include "sim/symmetry/report.hpp"
+#include "strategies/step/lowering/class_partings.hpp"
 
 namespace lockstep {
 
@@ -333,14 +334,11 @@ double FoldedTrainingStep::work(int per_node) const {
 
 std::vector<RankEquivalenceClass> FoldedTrainingStep::describe(bool differences) const {
   std::vector<RankEquivalenceClass> out;
-  std::map<std::size_t, std::size_t> usual;  // by role
-  for (std::size_t c = 0; c < classes(); ++c) {
+  for (std::size_t c = 0; c < classes(); ++c)
     out.push_back(
         {representatives_[c], role_of(representatives_[c]), partition_.members_in[c], {}});
-    const auto largest = usual.try_emplace(out[c].role, c).first;
-    if (out[c].members > out[largest->second].members) largest->second = c;
-  }
   if (!differences) return out;
+  const std::map<std::size_t, std::size_t> usual = usual_classes(out);
   for (std::size_t c = 0; c < std::min(classes(), RankEquivalenceClass::kMaxDescribed); ++c)
     out[c].difference = difference(c, usual.at(out[c].role));
   return out;

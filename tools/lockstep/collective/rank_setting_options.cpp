@@ -8,18 +8,13 @@
 #include "sim/config/did_you_mean.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/parser/settings.hpp"
 
 namespace lockstep::cli {
 
 using app::RankSetting;
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
 
 [[noreturn]] void refuse(const RankSetting& setting, const std::string& problem) {
   throw UsageError(fmt::format("--set-rank {}: {}", setting.rank, problem));
@@ -33,11 +28,8 @@ void read(const RankSetting& setting, std::string_view key, std::string_view val
   into = parsed;
 }
 
-void read_setting(std::string_view text, RankSetting& out) {
-  const auto equals = text.find('=');
-  const std::string_view key = trimmed(text.substr(0, equals));
-  const std::string_view value =
-      equals == std::string_view::npos ? "" : trimmed(text.substr(equals + 1));
+void read_setting(const Setting& setting, RankSetting& out) {
+  const auto& [text, key, value] = setting;
   if (key == "start")
     return read(out, key, value, parse_duration(value), "a time such as \"10 us\"", out.start);
   if (key == "message_overhead")
@@ -77,13 +69,7 @@ std::vector<RankSetting> RankSettingOptions::parsed() const {
     RankSetting setting{rank_of(rank), {}, {}, {}};
     for (const RankSetting& before : out)
       if (before.rank == setting.rank) refuse(setting, "the rank is given twice");
-    std::string_view rest = settings;
-    for (bool more = true; more;) {
-      const auto comma = rest.find(',');
-      more = comma != std::string_view::npos;
-      read_setting(rest.substr(0, comma), setting);
-      if (more) rest.remove_prefix(comma + 1);
-    }
+    for (const Setting& each : split_settings(settings)) read_setting(each, setting);
     out.push_back(setting);
   }
   return out;

@@ -11,6 +11,7 @@
 #include "sim/base/units.hpp"
 #include "sim/config/did_you_mean.hpp"
 #include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/parser/settings.hpp"
 
 namespace lockstep::cli {
 
@@ -87,12 +88,6 @@ app::RankSpeedRange gpu_speed_of(const std::string& text) {
   return *out;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 /// One --set-rank.
 class RankSettingReader {
  public:
@@ -106,13 +101,7 @@ class RankSettingReader {
           fmt::format("--set-rank: expected a rank such as 17, ranks such as 0..7, all, or "
                       "random:1%, got \"{}\"",
                       ranks_));
-    std::string_view rest = settings_;
-    for (bool more = true; more;) {
-      const auto comma = rest.find(',');
-      more = comma != std::string_view::npos;
-      read_one(trimmed(rest.substr(0, comma)));
-      if (more) rest.remove_prefix(comma + 1);
-    }
+    for (const Setting& each : split_settings(settings_)) read_one(each);
     if (!speed_) refuse_speed();
     app::RankSpeedRange out = *found;
     out.option = "set_rank";
@@ -132,11 +121,8 @@ class RankSettingReader {
                     kSlowest, kFastest, settings_));
   }
 
-  void read_one(std::string_view text) {
-    const auto equals = text.find('=');
-    const std::string_view key = trimmed(text.substr(0, equals));
-    const std::string_view value =
-        equals == std::string_view::npos ? "" : trimmed(text.substr(equals + 1));
+  void read_one(const Setting& setting) {
+    const auto& [text, key, value] = setting;
     if (key == "compute") {
       const auto speed = speed_of(value);
       if (!speed) refuse_speed();

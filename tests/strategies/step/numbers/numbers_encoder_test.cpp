@@ -53,25 +53,7 @@ TEST_CASE("an encoder and a decoder compute what one device does, however they a
 
 TEST_CASE(
     "an encoder and a decoder with operands kept as cast, Muon, parameter servers and buckets") {
-  const ModelConfig model = model_of(t5());
-  for (ParallelConfig parallel : layouts()) {
-    parallel.precision = Dtype::fp8;
-    parallel.recipe.inputs_once = parallel.recipe.weights_once = true;
-    parallel.recipe.stores_operands = parallel.recipe.reduces_maxima = true;
-    check(model, parallel);
-  }
-  for (ParallelConfig parallel : layouts()) {
-    parallel.state.optimizer = Optimizer::muon;
-    check(model, parallel);
-  }
-  ParallelConfig served = layout(4);
-  served.exchange = GradientExchange::parameter_server;
-  served.servers = 2;
-  check(model, served);
-  ParallelConfig apart = layout(4);
-  apart.overlap = {Overlap::dp_gradients};
-  apart.update = UpdateStart::by_bucket;
-  check(model, apart);
+  check_software(model_of(t5()), layouts());
 }
 
 TEST_CASE("gated MLPs, one layer per stack and more of the encoder compute what one device does") {

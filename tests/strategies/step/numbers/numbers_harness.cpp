@@ -119,4 +119,25 @@ void check(const ModelConfig& model, const ParallelConfig& parallel, std::uint64
   CHECK(trouble(model, parallel, single_device(parallel), options) == "");
 }
 
+void check_software(const ModelConfig& model, const std::vector<ParallelConfig>& layouts) {
+  for (ParallelConfig parallel : layouts) {
+    parallel.precision = Dtype::fp8;
+    parallel.recipe.inputs_once = parallel.recipe.weights_once = true;
+    parallel.recipe.stores_operands = parallel.recipe.reduces_maxima = true;
+    check(model, parallel);
+  }
+  for (ParallelConfig parallel : layouts) {
+    parallel.state.optimizer = Optimizer::muon;
+    check(model, parallel);
+  }
+  ParallelConfig served = layout(4);
+  served.exchange = GradientExchange::parameter_server;
+  served.servers = 2;
+  check(model, served);
+  ParallelConfig apart = layout(4);
+  apart.overlap = {Overlap::dp_gradients};
+  apart.update = UpdateStart::by_bucket;
+  check(model, apart);
+}
+
 }  // namespace lockstep::test

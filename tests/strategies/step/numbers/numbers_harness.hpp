@@ -36,5 +36,8 @@ namespace lockstep::test {
                                   const ParallelConfig& alone_as,
                                   const ExecutionOptions& options = {});
 void check(const ModelConfig& model, const ParallelConfig& parallel, std::uint64_t order_seed = 1);
+/// The layouts with operands kept as cast and with Muon; four replicas with parameter servers and
+/// with updates by bucket.
+void check_software(const ModelConfig& model, const std::vector<ParallelConfig>& layouts);
 
 }  // namespace lockstep::test

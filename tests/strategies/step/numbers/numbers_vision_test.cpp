@@ -56,25 +56,7 @@ TEST_CASE("vision transformers compute what one device does, however the model i
 }
 
 TEST_CASE("a vision transformer with operands kept as cast, Muon, parameter servers and buckets") {
-  const ModelConfig model = model_of(vit(true));
-  for (ParallelConfig parallel : layouts()) {
-    parallel.precision = Dtype::fp8;
-    parallel.recipe.inputs_once = parallel.recipe.weights_once = true;
-    parallel.recipe.stores_operands = parallel.recipe.reduces_maxima = true;
-    check(model, parallel);
-  }
-  for (ParallelConfig parallel : layouts()) {
-    parallel.state.optimizer = Optimizer::muon;
-    check(model, parallel);
-  }
-  ParallelConfig served = layout(4);
-  served.exchange = GradientExchange::parameter_server;
-  served.servers = 2;
-  check(model, served);
-  ParallelConfig apart = layout(4);
-  apart.overlap = {Overlap::dp_gradients};
-  apart.update = UpdateStart::by_bucket;
-  check(model, apart);
+  check_software(model_of(vit(true)), layouts());
 }
 
 // Every rank has some of the patches; the mean needs all.
