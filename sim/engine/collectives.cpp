@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "sim/engine/held_calls.hpp"
 #include "sim/engine/reused_calls.hpp"
 #include "sim/engine/streams.hpp"
 #include "sim/schedule/schedule_traits.hpp"
@@ -27,6 +28,7 @@ void Collectives::join(const Siblings& siblings) {
   work_ = &siblings.work;
   streams_ = &siblings.streams;
   reused_ = siblings.reused;
+  held_ = siblings.held;
 }
 
 void Collectives::add(const CollectiveCall& call) {
@@ -58,8 +60,7 @@ void Collectives::set_caller(std::uint32_t call, std::uint32_t member, std::uint
   LOCKSTEP_CHECK(member < of.members.size());
   LOCKSTEP_CHECK(of.members[member] == state_->workload->streams[stream].endpoint);
   std::uint32_t& caller = member_state(call, member).stream;
-  // A member takes part in a call once, unless there is no other that could be ahead of it.
-  LOCKSTEP_CHECK(caller == kNone || (of.members.size() == 1 && caller == stream));
+  LOCKSTEP_CHECK(caller == kNone || caller == stream);
   caller = stream;
 }
 
@@ -202,23 +203,47 @@ void Collectives::begin_or_offer(std::uint32_t call, std::uint32_t member) {
   if (reused_ == nullptr || !reused_->offer(call, member)) begin_lanes(call, member);
 }
 
-/// A call of one member that has ended.
+/// A call that all of its members have ended.
 void Collectives::begin_again(std::uint32_t call) {
-  LOCKSTEP_CHECK(ends_[call].size() == 1);
-  calls_[call].members_left = 1;
-  if (state_->workload->calls[call].takes) calls_[call].awaited = 1;
+  CallState& state = calls_[call];
+  LOCKSTEP_CHECK(!state.known && !state.held && state.first_lane == kNone);
+  state.members_left = static_cast<std::uint32_t>(ends_[call].size());
+  state.awaited = state_->workload->calls[call].takes ? state.members_left : 0;
 }
 
 void Collectives::begin_lanes(std::uint32_t call, std::uint32_t member) {
-  CallState& state = calls_[call];
   streams_->replays(caller(call, member));
+  if (held_ != nullptr && calls_[call].first_lane == kNone && held_->hold(call, member)) return;
+  replay_member(call, member);
+}
+
+void Collectives::replay_member(std::uint32_t call, std::uint32_t member) {
+  CallState& state = calls_[call];
   if (state.first_lane == kNone) add_lanes(call);
   if (member == transfers_->frontier().member_index()) return;
   const Track first = first_track(call, member);
   for (Track lane = first; lane < first + state.lanes; ++lane) {
-    lanes_[lane].begun = true;
+    LOCKSTEP_CHECK(!std::exchange(lanes_[lane].begun, true));
     state_->ready.push_back(lane);
   }
+}
+
+void Collectives::count_held(std::uint32_t call, bool begins) {
+  calls_[call].held = begins;
+  reused_->count_replayed(call, begins);
+  in_flight_ += begins ? 1U : ~0U;
+}
+
+void Collectives::replay_held(std::uint32_t call) {
+  calls_[call].members_left = static_cast<std::uint32_t>(ends_[call].size());
+}
+
+void Collectives::end_held(std::uint32_t call, std::uint32_t member) {
+  finish_member(call, member);
+  member_state(call, member).told = true;
+  if (--calls_[call].members_left > 0) return;
+  for (std::uint32_t each = 0; each < ends_[call].size(); ++each)
+    member_state(call, each).told = false;
 }
 
 void Collectives::begin_known(std::uint32_t call, TimePoint until) {
@@ -247,6 +272,10 @@ void Collectives::finish_lane(const Lane& lane) {
 }
 
 void Collectives::finish_member(std::uint32_t call, std::uint32_t member) {
+  if (std::exchange(member_state(call, member).told, false)) {
+    LOCKSTEP_CHECK(ends_[call][member] == state_->now());
+    return;
+  }
   ends_[call][member] = state_->now();
   state_->end = state_->now();
   const std::uint32_t stream = caller(call, member);

@@ -10,6 +10,7 @@
 
 namespace lockstep::engine {
 
+class HeldCalls;
 class LocalWork;
 class ReusedCalls;
 class Streams;
@@ -47,6 +48,7 @@ struct CallState {
   std::vector<Phase> phases;  // while in flight
   TimePoint until;            // of a known duration: its end
   bool known = false;         // in flight, with a known end
+  bool held = false;          // in flight, by HeldCalls
 };
 
 /// Calls of collectives: every lane of every member does step after step of its schedule. Lanes
@@ -60,6 +62,7 @@ class Collectives {
     LocalWork& work;
     Streams& streams;
     ReusedCalls* reused;  // null: none are
+    HeldCalls* held;      // likewise
   };
   /// Required before use, and after a copy.
   void join(const Siblings& siblings);
@@ -75,8 +78,16 @@ class Collectives {
 
   // Calls.
   void begin_member(std::uint32_t call, std::uint32_t member);
-  /// Begins a member whose turn it is to be replayed.
+  /// Begins a member by itself.
   void begin_lanes(std::uint32_t call, std::uint32_t member);
+  /// Likewise; its transfers are replayed.
+  void replay_member(std::uint32_t call, std::uint32_t member);
+  /// Begins or ends to be in flight without lanes that are known here.
+  void count_held(std::uint32_t call, bool begins);
+  /// It is no longer held: all members come again to be replayed.
+  void replay_held(std::uint32_t call);
+  /// A member of a held call ends.
+  void end_held(std::uint32_t call, std::uint32_t member);
   /// Ends all members of a call of known duration.
   void finish_timed(std::uint32_t call);
   [[nodiscard]] const CallState& call(std::uint32_t id) const { return calls_[id]; }
@@ -135,6 +146,7 @@ class Collectives {
   struct MemberState {
     std::uint32_t stream = kNone;  // the caller
     std::uint32_t lanes_left = 0;
+    bool told = false;  // of its end, before its lanes come to it
   };
 
   void add(const CollectiveCall& call);
@@ -168,6 +180,7 @@ class Collectives {
   LocalWork* work_ = nullptr;
   Streams* streams_ = nullptr;
   ReusedCalls* reused_ = nullptr;
+  HeldCalls* held_ = nullptr;
 
   std::uint32_t first_party_;  // of all calls
   std::vector<CallState> calls_;

@@ -33,8 +33,10 @@ enum class EventKind : std::uint8_t {
   external,              // [entry] from the part that others replay
   resumes,               // [cell] of RecordedWork: the record that it follows is at its end
   changes_speed,         // [change] of Workload::speed_changes
+  held_ends,             // [call] of HeldCalls: members end
+  held_begins,           // [party] of such a call that is replayed: a member began
 };
-static_assert(static_cast<std::uint32_t>(EventKind::changes_speed) < 16, "as Event::kind");
+static_assert(static_cast<std::uint32_t>(EventKind::held_begins) < 16, "as Event::kind");
 
 /// Clock, input and the tracks that can continue. Copyable.
 struct ReplayState {

@@ -23,10 +23,13 @@ constexpr std::uint32_t kMostLooked = 64;
 ReusedCalls::ReusedCalls(const ReplayState& state, ReplaySeparately replay)
     : workload_{state.workload},
       replay_{replay},
-      kinds_{find_call_classes(*state.network, *state.workload)},
+      kinds_{find_call_classes(*state.network, *state.workload,
+                               state.model == NetworkModel::alpha_beta)},
       uses_(kinds_.kinds.size()) {
   const Workload& workload = *state.workload;
-  for (std::uint32_t s = 0; s < workload.streams.size(); ++s) add_worker(workload, s);
+  if (std::any_of(kinds_.kinds.begin(), kinds_.kinds.end(),
+                  [](const CallClass& kind) { return kind.shape.works; }))
+    for (std::uint32_t s = 0; s < workload.streams.size(); ++s) add_worker(workload, s);
   std::erase_if(workers_at_, [](const auto& at) { return at.second.size() < 2; });
   own_calls_.assign(workload.streams.size(), kNone);
   add_up_computations(workload);
@@ -59,14 +62,14 @@ void ReusedCalls::find_rivals(const Workload& workload) {
         callers.back().operations.push_back(operation);
       }
     };
-    for (std::uint32_t i = 0; i < of.all().size(); ++i) {
+    for (const std::uint32_t i : communicating_.of(of)) {
       const Activity& operation = of.all()[i];
       if (operation.kind == Activity::Kind::collective) {
         const std::uint32_t kind = kinds_.of_call[of.member_slot(operation).call];
         add(i, rivals_of[kinds_.kinds[kind].group]);
       } else if (operation.kind == Activity::Kind::send) {
         const Correspondent to = of.end(operation);
-        add(i, kinds_.crossed.at({of.endpoint, to.peer, to.tag}));
+        add(i, kinds_.crossed_by({of.endpoint, to.peer, to.tag}));
       }
     }
   }
@@ -75,6 +78,7 @@ void ReusedCalls::find_rivals(const Workload& workload) {
   for (const auto& [way, crossed] : kinds_.crossed)
     for (const std::uint32_t group : crossed)
       if (kinds_.groups[group].is_known) counts_messages_ = true;
+  if (!counts_messages_) kinds_.crossed.clear();
 }
 
 /// Calls whose transfers are on links, of groups whose rivals must know.
@@ -86,7 +90,7 @@ void ReusedCalls::count_replayed(std::uint32_t call, bool begins) {
 /// Messages of streams, from their sends to their arrivals.
 void ReusedCalls::count_message(const MessageWay& way, bool begins) {
   if (!counts_messages_) return;
-  for (const std::uint32_t group : kinds_.crossed.at(way)) {
+  for (const std::uint32_t group : kinds_.crossed_by(way)) {
     std::uint32_t& messages = messages_[group];
     messages = begins ? messages + 1 : messages - 1;
   }
@@ -96,7 +100,7 @@ void ReusedCalls::add_worker(const Workload& workload, std::uint32_t stream) {
   const Stream& of = workload.streams[stream];
   Caller worker{stream};
   const std::vector<Activity>& operations = of.all();
-  for (std::uint32_t i = 0; i < operations.size(); ++i) {
+  for (const std::uint32_t i : communicating_.of(of)) {
     if (operations[i].kind != Activity::Kind::collective) continue;
     const std::uint32_t kind = kinds_.of_call[of.member_slot(operations[i]).call];
     if (kinds_.kinds[kind].shape.works) worker.operations.push_back(i);
@@ -116,7 +120,7 @@ const fold::Key* ReusedCalls::shape_of_private(std::uint32_t call) const {
 }
 
 bool ReusedCalls::offer(std::uint32_t call, std::uint32_t member) {
-  if (collectives_->call(call).first_lane != kNone) return false;
+  if (collectives_->call(call).first_lane != kNone || collectives_->call(call).held) return false;
   if (!kinds_.groups[group_of(call)].is_known) return false;
   if (state_->workload->calls[call].members.size() == 1) return begin_known(call);
   offers_.push_back({call, member});
@@ -130,7 +134,7 @@ void ReusedCalls::begin_offered() {
     const CallState& state = collectives_->call(call);
     if (state.members_left == 0) continue;  // with the first of its members
     const bool all = state.awaited == state_->workload->calls[call].members.size();
-    if (!(all && state.first_lane == kNone && begin_known(call)))
+    if (!(all && state.first_lane == kNone && !state.held && begin_known(call)))
       collectives_->begin_lanes(call, member);
   }
 }

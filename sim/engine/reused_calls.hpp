@@ -8,6 +8,7 @@
 
 #include "sim/engine/replay_state.hpp"
 #include "sim/reuse/call_classes.hpp"
+#include "sim/reuse/communicating_operations.hpp"
 
 namespace lockstep::engine {
 
@@ -51,8 +52,18 @@ class ReusedCalls {
   /// A message of a stream has been sent or has arrived.
   void count_message(const MessageWay& way, bool begins);
 
+  /// Of all messages, without links that never limit them. Null: all links are kept.
+  [[nodiscard]] const TightRoutes* routes() const {
+    return kinds_.routes->useful() ? kinds_.routes.get() : nullptr;
+  }
   /// Shape of a call that nothing else can ever meet; null: it is none.
   [[nodiscard]] const fold::Key* shape_of_private(std::uint32_t call) const;
+  [[nodiscard]] const CallClasses& classes() const { return kinds_; }
+  /// The call has happened once more, without a replay of its transfers.
+  void count_held(std::uint32_t call) {
+    static_cast<void>(outcome_of(kinds_.kinds[kinds_.of_call[call]]));
+    count_use(call);
+  }
   /// The call has happened once more, as known.
   void count_use(std::uint32_t call) { ++uses_[kinds_.of_call[call]]; }
 
@@ -101,6 +112,7 @@ class ReusedCalls {
 
   const Workload* workload_;
   ReplaySeparately replay_;
+  CommunicatingOperations communicating_;
   CallClasses kinds_;
   std::map<fold::Key, Outcome> outcomes_;
   std::vector<std::uint64_t> uses_;  // per class

@@ -61,11 +61,12 @@ void Streams::join(const Siblings& siblings) {
 
 void Streams::announce_calls() {
   for (std::uint32_t s = 0; s < streams_.size(); ++s) {
-    for (const Activity& operation : workload_->streams[s].all()) {
-      if (operation.kind != Activity::Kind::collective) continue;
-      const auto [call, member] = workload_->streams[s].member_slot(operation);
-      collectives_->set_caller(call, member, s);
-    }
+    const Stream& stream = workload_->streams[s];
+    for (const CallMemberSlot& slot : stream.calls)
+      collectives_->set_caller(slot.call, slot.member, s);
+    for (const Activity& operation : stream.operations)
+      if (operation.kind == Activity::Kind::collective)
+        collectives_->set_caller(operation.call, operation.member, s);
   }
 }
 
@@ -89,7 +90,7 @@ void Streams::change_speed_of_endpoint(std::uint32_t change) {
 }
 
 /// Gives every stream its lists of dependents, one an operation, those of a pattern in common.
-/// Returns the streams whose `after` fill them.
+/// Returns the stream whose `after` fill them, per stream.
 std::vector<std::uint32_t> Streams::place_lists() {
   std::map<const void*, std::uint32_t> first;    // stream of a pattern
   std::map<std::uint32_t, std::uint32_t> alike;  // streams that belong together, by their first
@@ -104,6 +105,7 @@ std::vector<std::uint32_t> Streams::place_lists() {
     const std::uint32_t others = workload_->streams[as].first_stream;
     LOCKSTEP_CHECK(!stream.pattern ||
                    alike.try_emplace(stream.first_stream, others).first->second == others);
+    out.push_back(as);
     if (as != s) {
       streams_[s].first_list = streams_[as].first_list;
       LOCKSTEP_CHECK(s - stream.first_stream == as - streams_[as].first_stream);
@@ -111,7 +113,6 @@ std::vector<std::uint32_t> Streams::place_lists() {
     }
     streams_[s].first_list = lists;
     lists += static_cast<std::uint32_t>(stream.all().size());
-    out.push_back(s);
   }
   first_dependent_.assign(lists + 1, 0);
   return out;
@@ -119,8 +120,10 @@ std::vector<std::uint32_t> Streams::place_lists() {
 
 /// Who waits for whom: counted first, then put where the counts say.
 void Streams::add_dependencies() {
-  const std::vector<std::uint32_t> filling = place_lists();
-  for (const std::uint32_t s : filling) {
+  const std::vector<std::uint32_t> filled_by = place_lists();
+  const auto fills = [&](std::uint32_t s) { return filled_by[s] == s; };
+  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+    if (!fills(s)) continue;
     const Stream& stream = workload_->streams[s];
     for (const Activity& operation : stream.all())
       for (const ActivityRef& ref : operation.after) ++first_dependent_[list_of(ref, stream) + 1];
@@ -129,7 +132,8 @@ void Streams::add_dependencies() {
     first_dependent_[i] += first_dependent_[i - 1];
   dependents_.resize(first_dependent_.back());
   std::vector<std::uint32_t> next{first_dependent_.begin(), first_dependent_.end() - 1};
-  for (const std::uint32_t s : filling) {
+  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
+    if (!fills(s)) continue;
     const Stream& stream = workload_->streams[s];
     for (std::uint32_t i = 0; i < stream.all().size(); ++i)
       for (const ActivityRef& ref : stream.all()[i].after)
@@ -137,9 +141,14 @@ void Streams::add_dependencies() {
   }
   for (std::uint32_t s = 0; s < streams_.size(); ++s) {
     const std::vector<Activity>& list = workload_->streams[s].all();
+    const auto waits = waiting_for_.begin() + first_operation_[s];
+    if (!fills(s)) {
+      std::copy_n(waiting_for_.begin() + first_operation_[filled_by[s]], list.size(), waits);
+      continue;
+    }
     for (std::uint32_t i = 0; i < list.size(); ++i) {
       LOCKSTEP_CHECK(list[i].after.size() <= UINT16_MAX);
-      waiting_for_[first_operation_[s] + i] = static_cast<std::uint16_t>(list[i].after.size());
+      waits[i] = static_cast<std::uint16_t>(list[i].after.size());
     }
   }
 }

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "sim/base/check.hpp"
+#include "sim/engine/held_calls.hpp"
 #include "sim/engine/local_work.hpp"
 #include "sim/engine/reused_calls.hpp"
 #include "sim/engine/tracks.hpp"
@@ -71,6 +74,7 @@ void Transfers::join(const Siblings& siblings) {
   collectives_ = &siblings.collectives;
   work_ = &siblings.work;
   reused_ = siblings.reused;
+  held_ = siblings.held;
   frontier_.join(siblings.state);
 }
 
@@ -141,17 +145,21 @@ void Transfers::start(TransferId id) {
   Transfer& transfer = transfers_[id];
   const TimePoint at = issue_time(transfer.from);
   transfer.start = at;
+  if (reused_ != nullptr && transfer.tight == nullptr && reused_->routes() != nullptr)
+    transfer.tight = &reused_->routes()->of({transfer.from, transfer.to, transfer.channel});
+  if (held_ != nullptr && transfer.tight != nullptr) held_->count_transfer(*transfer.tight, true);
   if (transfer.times > 1) {
     transport_->start_again(transfer.kept, at, state_->queue);
     return;
   }
-  transfer.kept = transport_->start({.transfer = id,
-                                     .size = Bytes{transfer.bytes},
-                                     .at = at,
-                                     .weight = tracks_->traffic_weight(transfer.sender),
-                                     .keep = transfer.bound,
-                                     .eager = transfer.eager},
-                                    route_of(transfer), state_->queue);
+  transfer.kept = transport_->start(
+      {.transfer = id,
+       .size = Bytes{transfer.bytes},
+       .at = at,
+       .weight = tracks_->traffic_weight(transfer.sender),
+       .keep = transfer.bound,
+       .eager = transfer.eager},
+      transfer.tight != nullptr ? *transfer.tight : route_of(transfer), state_->queue);
 }
 
 void Transfers::start_matched() {
@@ -246,6 +254,34 @@ void Transfers::account(const Transfer& transfer, std::int64_t times) {
   for (const Hop& hop : route_of(transfer).hops) carried_[hop.link] += total * hop.weight;
 }
 
+void Transfers::begin_past() {
+  if (!other_transport_) other_transport_ = make_transport(*state_->network, state_->model);
+  std::swap(transport_, other_transport_);
+}
+
+void Transfers::end_past(EventQueue& past, EventQueue& present) {
+  std::swap(transport_, other_transport_);
+  std::unordered_map<std::uint32_t, std::uint32_t> known_as;
+  for (const Transport::Transit& each : other_transport_->hand_over(present.now())) {
+    Transfer& transfer = transfers_[each.message.transfer];
+    transfer.kept = transport_->take_over(each, *transfer.tight);
+    known_as.emplace(each.id, transfer.kept);
+  }
+  while (!past.empty()) {
+    past.advance();
+    Event event;
+    while (past.pop_now(event)) {
+      if (event.kind < kEngineEvents) {
+        const auto kind = static_cast<TransportEvent>(event.kind);
+        if (kind == TransportEvent::flow_ends) continue;
+        LOCKSTEP_CHECK(kind == TransportEvent::arrive || kind == TransportEvent::delivered);
+        event.id = known_as.at(event.id);
+      }
+      present.push(event);
+    }
+  }
+}
+
 void Transfers::handle(const Event& event) {
   if (event.kind == static_cast<std::uint32_t>(TransportEvent::left)) {
     tracks_->step_part_done(transfers_[event.id].sender);
@@ -259,6 +295,7 @@ void Transfers::handle(const Event& event) {
 void Transfers::finish(TransferId id) {
   Transfer& transfer = transfers_[id];  // nothing new begins before this returns
   ++finished_;
+  if (held_ != nullptr && transfer.tight != nullptr) held_->count_transfer(*transfer.tight, false);
   if (!is_lane(transfer.sender)) {
     --messages_;
     if (reused_ != nullptr)
@@ -384,9 +421,12 @@ void Transfers::free_slot(TransferId id) {
   spare_.push_back(id);
   SlottedConnection& connection = connections_.at(key);
   --connection.used;
-  if (connection.sends.empty()) return;
-  const Post next = connection.sends.pop();
-  begin_eager(key, connection, next);
+  if (!connection.sends.empty()) {
+    const Post next = connection.sends.pop();
+    begin_eager(key, connection, next);
+  } else if (connection.used == 0 && connection.receives.empty() && is_of_streams(key)) {
+    connections_.erase(key);  // of a tag that may never come again
+  }
 }
 
 }  // namespace lockstep::engine

@@ -14,6 +14,7 @@
 namespace lockstep::engine {
 
 class Collectives;
+class HeldCalls;
 class LocalWork;
 class ReusedCalls;
 class Tracks;
@@ -47,12 +48,13 @@ struct Transfer {
   std::uint64_t instant = 0;  // when it was posted
   bool reduces = false;
   bool bound = false;
-  bool eager = false;          // of a connection with slots
-  bool arrived = false;        // eager: not received yet
-  bool forwarded = false;      // eager: holds its slot until it is forwarded
-  ConnectionKey connection{};  // eager
-  std::uint8_t posted = 0;     // bits of the ends that have reached a bound transfer again
-  TimePoint start{};           // earliest start
+  bool eager = false;            // of a connection with slots
+  bool arrived = false;          // eager: not received yet
+  bool forwarded = false;        // eager: holds its slot until it is forwarded
+  ConnectionKey connection{};    // eager
+  std::uint8_t posted = 0;       // bits of the ends that have reached a bound transfer again
+  TimePoint start{};             // earliest start
+  const Route* tight = nullptr;  // of TightRoutes, if there are
 };
 
 /// Both ends of a transfer meet, the network carries it, and its tracks learn of its end. On a
@@ -69,6 +71,7 @@ class Transfers {
     Collectives& collectives;
     LocalWork& work;
     ReusedCalls* reused;  // null: none are
+    HeldCalls* held;      // likewise
   };
   /// Required before use, and after a copy.
   void join(const Siblings& siblings);
@@ -85,6 +88,10 @@ class Transfers {
   void start_matched();
   /// An event of the transport.
   void handle(const Event& event);
+  /// What is started from now on is on a network of its own, until it is brought to the present:
+  /// its transfers in flight, and the events that are left of it.
+  void begin_past();
+  void end_past(EventQueue& past, EventQueue& present);
   /// At the end of an instant.
   void settle() { transport_->settle(state_->queue); }
 
@@ -125,6 +132,9 @@ class Transfers {
   void finish(TransferId id);
   void receive_done(Track track, EndpointId at, bool reduces, std::int64_t bytes);
   [[nodiscard]] Track external_track() const;
+  [[nodiscard]] bool is_of_streams(const ConnectionKey& key) const {
+    return key.from < state_->network->endpoints.size();
+  }
 
   void post_slotted(const ConnectionKey& key, const Post& post, int slots);
   void begin_eager(const ConnectionKey& key, SlottedConnection& connection, const Post& send);
@@ -135,8 +145,10 @@ class Transfers {
   Collectives* collectives_ = nullptr;
   LocalWork* work_ = nullptr;
   ReusedCalls* reused_ = nullptr;
+  HeldCalls* held_ = nullptr;
 
   std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Transport> other_transport_;  // of the past; null: there has been none
   RouteCache routes_;
   Matcher matcher_;
   SlottedConnections connections_;

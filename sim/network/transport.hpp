@@ -54,6 +54,19 @@ class Transport {
   /// Called after all events of an instant, to recompute rates.
   virtual void settle(EventQueue& queue) = 0;
 
+  /// A transfer that one transport hands over to another.
+  struct Transit {
+    Message message;
+    std::uint32_t id = 0;  // in the transport that had it
+    Int128 work = 0;       // that is left
+    bool on_links = false;
+  };
+  /// Gives up all that it carries or keeps. Of its events only `arrive` and `delivered` stay valid,
+  /// for the transport that takes over.
+  [[nodiscard]] virtual std::vector<Transit> hand_over(TimePoint now);
+  /// Carries it on from this instant; settle() follows. Returns what identifies it.
+  virtual std::uint32_t take_over(const Transit& transit, const Route& route);
+
   /// Number of rate computations for components of several flows.
   [[nodiscard]] virtual std::uint64_t solves() const { return 0; }
 

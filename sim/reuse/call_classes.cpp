@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/base/hash.hpp"
+#include "sim/reuse/communicating_operations.hpp"
 
 namespace lockstep {
 
@@ -44,15 +45,27 @@ struct Group {
 
 class Sorter {
  public:
-  Sorter(const Network& network, const Workload& workload)
-      : workload_{workload},
+  Sorter(const Network& network, const Workload& workload, bool only_ports)
+      : network_{network},
+        only_ports_{only_ports},
+        workload_{workload},
         shapes_{network},
-        users_(network.links.size()),
-        called_(workload.calls.size(), false) {}
+        users_(network.links.size()) {
+    out_.by_channel = network.router != nullptr && network.router->by_channel();
+    std::size_t members = 0;
+    for (const CollectiveCall& call : workload.calls) {
+      first_member_.push_back(members);
+      members += call.members.size();
+    }
+    called_.resize(members);
+  }
 
   CallClasses run() {
     for (std::uint32_t call = 0; call < workload_.calls.size(); ++call) add_call(call);
     for (std::uint32_t stream = 0; stream < workload_.streams.size(); ++stream) add_stream(stream);
+    find_routes();
+    find_users();
+    for (auto& [way, crossed] : out_.crossed) crossed = groups_on(way);
     find_rivals();
     for (std::uint32_t id = 0; id < groups_.size(); ++id) {
       Group& group = groups_[id];
@@ -88,15 +101,36 @@ class Sorter {
     const CollectiveCall& of = workload_.calls[call];
     const std::uint32_t group = group_of(of.members);
     out_.kinds.push_back({call, shapes_.of(of), group});
-    for (const LinkId link : out_.kinds.back().shape.links) {
-      std::vector<std::uint32_t>& users = users_[link];
-      if (std::find(users.begin(), users.end(), group) != users.end()) continue;
-      if (users.size() <= kMost)
-        users.push_back(group);
-      else
-        groups_[group].crowded = true;
-    }
     return static_cast<std::uint32_t>(out_.kinds.size() - 1);
+  }
+
+  void find_routes() {
+    std::vector<MessageWay> ways;
+    for (const auto& [way, crossed] : out_.crossed) ways.push_back(way);
+    for (const CallClass& kind : out_.kinds)
+      ways.insert(ways.end(), kind.shape.ways.begin(), kind.shape.ways.end());
+    out_.routes = std::make_shared<const TightRoutes>(network_, only_ports_, ways);
+  }
+
+  [[nodiscard]] const Route& route(const MessageWay& way) {
+    return out_.routes->useful() ? out_.routes->of(way) : shapes_.route(way.from, way.to, way.tag);
+  }
+
+  /// Groups whose messages cross each link.
+  void find_users() {
+    for (const CallClass& kind : out_.kinds) {
+      for (const MessageWay& way : kind.shape.ways)
+        for (const Hop& hop : route(way).hops) add_user(hop.link, kind.group);
+    }
+  }
+
+  void add_user(LinkId link, std::uint32_t group) {
+    std::vector<std::uint32_t>& users = users_[link];
+    if (std::find(users.begin(), users.end(), group) != users.end()) return;
+    if (users.size() <= kMost)
+      users.push_back(group);
+    else
+      groups_[group].crowded = true;
   }
 
   std::uint32_t group_of(const std::vector<EndpointId>& members) {
@@ -128,49 +162,58 @@ class Sorter {
 
   void add_stream(std::uint32_t stream) {
     const Stream& of = workload_.streams[stream];
-    for (const Activity& operation : of.all()) {
+    for (const CallMemberSlot& slot : of.calls) add_caller(slot, stream);
+    for (const Activity& operation : of.operations) {
       if (operation.kind == Activity::Kind::collective)
-        add_caller(of.member_slot(operation), stream);
-      if (operation.kind != Activity::Kind::send) continue;
-      const Correspondent to = of.end(operation);
+        add_caller({operation.call, operation.member}, stream);
+    }
+    for (const std::uint32_t i : communicating_.of(of)) {
+      if (of.all()[i].kind != Activity::Kind::send) continue;
+      const Correspondent to = of.end(of.all()[i]);
       add_message({of.endpoint, to.peer, to.tag});
     }
   }
 
   void add_message(const MessageWay& way) {
-    const auto [found, is_new] = out_.crossed.try_emplace(way);
-    if (!is_new) return;
-    std::vector<std::uint32_t>& crossed = found->second;
-    for (const Hop& hop : shapes_.route(way.from, way.to, way.tag).hops)
+    out_.crossed.try_emplace(out_.by_channel ? way : way.any_tag());
+  }
+
+  [[nodiscard]] std::vector<std::uint32_t> groups_on(const MessageWay& way) {
+    std::vector<std::uint32_t> out;
+    for (const Hop& hop : route(way).hops)
       for (const std::uint32_t group : users_[hop.link])
-        if (std::find(crossed.begin(), crossed.end(), group) == crossed.end())
-          crossed.push_back(group);
+        if (std::find(out.begin(), out.end(), group) == out.end()) out.push_back(group);
+    return out;
   }
 
   void add_caller(CallMemberSlot member_slot, std::uint32_t stream) {
     Group& group = groups_[out_.kinds[out_.of_call[member_slot.call]].group];
-    const bool alone = group.callers.size() == 1;  // such calls may be called again
-    if (!alone || !called_[member_slot.call]) ++group.called;
-    called_[member_slot.call] = true;
+    const std::size_t member = first_member_[member_slot.call] + member_slot.member;
+    if (!called_[member]) ++group.called;
+    called_[member] = true;
     std::uint32_t& caller = group.callers[member_slot.member];
     if (caller == kNone) caller = stream;
     if (caller != stream) group.several_streams = true;
   }
 
+  const Network& network_;
+  bool only_ports_;
   const Workload& workload_;
   CallShapes shapes_;
   CallClasses out_;
   std::vector<Group> groups_;
   std::vector<std::vector<std::uint32_t>> users_;  // per link: groups, at most one too many
-  std::vector<bool> called_;                       // per call: by some stream
+  std::vector<std::size_t> first_member_;          // per call, among those of all
+  std::vector<bool> called_;                       // per member of a call: by some stream
   std::unordered_map<FirstKey, std::vector<std::uint32_t>, FirstHash> known_;  // kinds
   std::map<fold::Key, std::uint32_t> by_members_;
+  CommunicatingOperations communicating_;
 };
 
 }  // namespace
 
-CallClasses find_call_classes(const Network& network, const Workload& workload) {
-  return Sorter{network, workload}.run();
+CallClasses find_call_classes(const Network& network, const Workload& workload, bool only_ports) {
+  return Sorter{network, workload, only_ports}.run();
 }
 
 }  // namespace lockstep

@@ -1,11 +1,13 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "sim/reuse/call_shape.hpp"
+#include "sim/reuse/message_way.hpp"
+#include "sim/reuse/tight_routes.hpp"
 
 namespace lockstep {
 
@@ -25,22 +27,23 @@ struct CallGroup {
   bool is_known = false;
 };
 
-/// Messages of streams from one endpoint to another.
-struct MessageWay {
-  EndpointId from = 0;
-  EndpointId to = 0;
-  std::uint32_t tag = 0;
-  auto operator<=>(const MessageWay&) const = default;
-};
-
 struct CallClasses {
   std::vector<std::uint32_t> of_call;  // indices into kinds
   std::vector<CallClass> kinds;
   std::vector<CallGroup> groups;
   std::map<MessageWay, std::vector<std::uint32_t>> crossed;  // groups on the links of messages
+  std::shared_ptr<const TightRoutes> routes;  // of all messages; groups meet on these
+  bool by_channel = false;  // routes of messages differ by tag; otherwise `crossed` is for all tags
+
+  /// Groups on the links of a message.
+  [[nodiscard]] const std::vector<std::uint32_t>& crossed_by(const MessageWay& way) const {
+    return crossed.at(by_channel ? way : way.any_tag());
+  }
 };
 
-/// Groups the calls of a workload, each of which must have a schedule. Cost: one walk per class.
-[[nodiscard]] CallClasses find_call_classes(const Network& network, const Workload& workload);
+/// Groups the calls of a workload, each of which must have a schedule. `only_ports`: other links
+/// are unlimited. Cost: one walk per class.
+[[nodiscard]] CallClasses find_call_classes(const Network& network, const Workload& workload,
+                                            bool only_ports);
 
 }  // namespace lockstep

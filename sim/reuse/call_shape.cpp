@@ -1,5 +1,7 @@
 #include "sim/reuse/call_shape.hpp"
 
+#include <algorithm>
+
 #include "sim/base/check.hpp"
 #include "sim/reuse/schedule_step_counts.hpp"
 
@@ -26,6 +28,8 @@ CallShape CallShapes::of(const CollectiveCall& call) {
   for (int member = 0; member < call.schedule->ranks(); ++member)
     for (int lane = 0; lane < call.schedule->lanes(); ++lane) add_lane(call, member, lane, key);
   out_.key = key.key();
+  std::sort(out_.ways.begin(), out_.ways.end());
+  out_.ways.erase(std::unique(out_.ways.begin(), out_.ways.end()), out_.ways.end());
   for (const LinkId link : out_.links) number_[link] = kNone;
   return std::move(out_);
 }
@@ -60,9 +64,10 @@ void CallShapes::add_step(const CollectiveCall& call, int member, fold::KeyBuild
   key.add(static_cast<std::uint64_t>(step_.sends.size()));
   for (const Send& send : step_.sends) {
     key.add(send.peer).add(number(send.channel)).add(step_.blocks_of(send) * block);
-    add_way(route(call.members[at], call.members[static_cast<std::size_t>(send.peer)],
-                  static_cast<std::uint32_t>(send.channel)),
-            key);
+    const MessageWay way{call.members[at], call.members[static_cast<std::size_t>(send.peer)],
+                         static_cast<std::uint32_t>(send.channel)};
+    out_.ways.push_back(way);
+    add_way(route(way.from, way.to, way.tag), key);
   }
   key.add(static_cast<std::uint64_t>(step_.receives.size()));
   for (const Receive& receive : step_.receives) {

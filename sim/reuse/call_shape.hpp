@@ -6,6 +6,7 @@
 
 #include "sim/network/route_cache.hpp"
 #include "sim/reuse/key.hpp"
+#include "sim/reuse/message_way.hpp"
 #include "sim/schedule/workload.hpp"
 
 namespace lockstep {
@@ -13,9 +14,10 @@ namespace lockstep {
 /// The course of one call of a schedule: bytes, peers and steps, over links of given bandwidths.
 /// Isolated calls of equal shape take equally long.
 struct CallShape {
-  fold::Key key{};              // links and channels numbered by first appearance
-  std::vector<LinkId> links{};  // in that order
-  bool works = false;           // endpoints reduce or copy, which takes time
+  fold::Key key{};                 // links and channels numbered by first appearance
+  std::vector<LinkId> links{};     // in that order
+  std::vector<MessageWay> ways{};  // of its messages, ascending
+  bool works = false;              // endpoints reduce or copy, which takes time
 };
 
 /// Computes shapes; caches routes.

@@ -115,7 +115,8 @@ class Simulation {
     replay_all();
     SimulatedTrainingStep out;
     out.fidelity = fidelity_;
-    out.timeline = timeline_of(std::move(program), roles_, ranks_, lowered_, result_.stream_ends);
+    out.timeline =
+        timeline_of(std::move(program), roles_, ranks_, lowered_, std::move(result_.stream_ends));
     out.timeline.end = result_.end;
     out.algorithms = choice_.report();
     out.transfers = transfers();
@@ -236,10 +237,20 @@ class Simulation {
     if (fidelity_ == Fidelity::representatives)
       times_.emplace(program_, cluster_, network_, options_.network, choice_, endpoints());
     const KernelTimes kernels{program_, cost_, host()};
-    lowered_ = lower_program({program_, roles_.all(), ranks_, kernels, choice_,
-                              times_ ? &*times_ : nullptr, endpoints(),
-                              cost_.slowdown_while_communicating(), options_.speeds, fold_.get(),
-                              kinds_ ? &*kinds_ : nullptr, options_.on_lowering});
+    lowered_ =
+        lower_program({.program = program_,
+                       .roles = roles_.all(),
+                       .ranks = ranks_,
+                       .kernels = kernels,
+                       .choice = choice_,
+                       .times = times_ ? &*times_ : nullptr,
+                       .endpoint = endpoints(),
+                       .slowdown = cost_.slowdown_while_communicating(),
+                       .speeds = options_.speeds,
+                       .fold = fold_.get(),
+                       .kinds = kinds_ ? &*kinds_ : nullptr,
+                       .on_progress = options_.on_lowering,
+                       .calls_in_turn = order_of_calls_is_free(network(), options_.network)});
   }
 
   [[nodiscard]] const Network& network() const { return fold_ ? fold_->network() : network_; }

@@ -46,7 +46,10 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
     LOCKSTEP_CHECK(workload.calls.size() == 1 && workload.streams.empty());
     LOCKSTEP_CHECK(workload.calls.front().schedule->slots() == 0);
   }
-  if (reuses) reused_.emplace(state_, replay_separately);
+  if (reuses) {
+    reused_.emplace(state_, replay_separately);
+    held_.emplace(state_, *reused_);
+  }
   join();
   streams_.announce_calls();
   streams_.announce_speed_changes();
@@ -57,6 +60,7 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
   begin_offered();
   streams_.change_speeds();
   transfers_.settle();
+  if (held_ && held_->has_met()) replay_met();
 }
 
 void Engine::record_work() {
@@ -78,7 +82,8 @@ Engine::Engine(const Engine& other)
       transfers_{other.transfers_},
       collectives_{other.collectives_},
       streams_{other.streams_},
-      reused_{other.reused_} {
+      reused_{other.reused_},
+      held_{other.held_} {
   LOCKSTEP_CHECK(!other.recorded_);
   join();
 }
@@ -91,8 +96,10 @@ Engine::Engine(const Engine& other, ExternalMember& external) : Engine{other} {
 void Engine::join() {
   engine::ReusedCalls* reused = reused_ ? &*reused_ : nullptr;
   work_.join(state_, tracks_);
-  transfers_.join({state_, tracks_, collectives_, work_, reused});
-  collectives_.join({state_, transfers_, work_, streams_, reused});
+  engine::HeldCalls* held = held_ ? &*held_ : nullptr;
+  transfers_.join({state_, tracks_, collectives_, work_, reused, held});
+  collectives_.join({state_, transfers_, work_, streams_, reused, held});
+  if (held_) held_->join({state_, collectives_, *reused_});
   engine::RecordedWork* recorded = recorded_ ? &*recorded_ : nullptr;
   streams_.join({state_, transfers_, collectives_, reused, recorded});
   if (recorded) recorded->join({state_, collectives_, streams_, *reused});
@@ -100,7 +107,11 @@ void Engine::join() {
 }
 
 bool Engine::advance() {
-  if (state_.queue.empty()) return false;
+  if (state_.queue.empty()) {
+    if (!held_ || !held_->meet_all()) return false;
+    replay_met();
+    return true;
+  }
   state_.queue.advance();
   Event event;
   do {
@@ -113,7 +124,34 @@ bool Engine::advance() {
   } while (state_.queue.has_now());
   if (recorded_) recorded_->finish_instant();
   transfers_.settle();
+  if (held_ && held_->has_met()) replay_met();
   return true;
+}
+
+/// Held calls that something else has come to are replayed up to this instant, as if they had been
+/// from the beginning: what they did until now concerns nobody but their members, who know.
+void Engine::replay_met() {
+  const TimePoint until = state_.now();
+  EventQueue present = std::exchange(state_.queue, EventQueue{});
+  transfers_.begin_past();
+  for (const engine::HeldCalls::Begin& begin : held_->release_met())
+    state_.queue.push(
+        make_event(EventKind::held_begins, collectives_.party(begin.call, begin.member), begin.at));
+  for (auto next = state_.queue.next(); next && *next <= until; next = state_.queue.next()) {
+    state_.queue.advance();
+    do {
+      ++state_.instant;
+      Event event;
+      while (state_.queue.pop_now(event)) handle(event);
+      work_.do_all();
+      transfers_.start_matched();
+    } while (state_.queue.has_now());
+    transfers_.settle();
+  }
+  EventQueue past = std::exchange(state_.queue, std::move(present));
+  transfers_.end_past(past, state_.queue);
+  transfers_.settle();
+  held_->replayed_past();
 }
 
 void Engine::handle(const Event& event) {
@@ -148,6 +186,13 @@ void Engine::handle(const Event& event) {
         break;
       case EventKind::changes_speed:
         streams_.change_speed_of_endpoint(event.id);
+        break;
+      case EventKind::held_ends:
+        held_->end_members(event.id, event.version);
+        break;
+      case EventKind::held_begins:
+        collectives_.replay_member(collectives_.call_of_party(event.id),
+                                   collectives_.member_of(event.id));
         break;
     }
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/engine/collectives.hpp"
+#include "sim/engine/held_calls.hpp"
 #include "sim/engine/local_work.hpp"
 #include "sim/engine/matching/frontier.hpp"
 #include "sim/engine/periodic_replay.hpp"
@@ -87,6 +88,7 @@ class Engine {
   void run_ready();
   void finish_instant();
   void begin_offered();
+  void replay_met();
   [[nodiscard]] bool is_in(const std::vector<RepeatingPart>& parts) const;
   struct Snapshot;
   [[nodiscard]] Snapshot snapshot() const;
@@ -99,6 +101,7 @@ class Engine {
   engine::Collectives collectives_;
   engine::Streams streams_;
   std::optional<engine::ReusedCalls> reused_;
+  std::optional<engine::HeldCalls> held_;
   std::optional<engine::RecordedWork> recorded_;
 };
 

@@ -35,6 +35,12 @@ std::unique_ptr<Transport> FluidTransport::clone() const {
 }
 
 std::uint32_t FluidTransport::start(const Message& message, const Route& route, EventQueue& queue) {
+  const FlowId id = make_flow(message, route);
+  start_again(id, message.at, queue);
+  return id;
+}
+
+FlowId FluidTransport::make_flow(const Message& message, const Route& route) {
   const Weight unit = flows_.unit();
   const FlowId id = create_flow(message, route);
   if (flows_.unit() != unit)  // what fillings remember is in the old unit
@@ -49,7 +55,38 @@ std::uint32_t FluidTransport::start(const Message& message, const Route& route, 
   if (flow.weighted) flows_.traffic_weight(id) = message.weight;
   flow.keep = message.keep;
   flow.eager = message.eager;
-  start_again(id, message.at, queue);
+  return id;
+}
+
+std::vector<Transport::Transit> FluidTransport::hand_over(TimePoint now) {
+  LOCKSTEP_CHECK(sparse_ && joining_.empty());
+  std::vector<Transit> out;
+  for (FlowId id = 0; id < flows_.size(); ++id) {
+    const Flow& flow = flows_.flow(id);
+    if (flow.state == Flow::State::gone) continue;
+    Transit& transit = out.emplace_back();
+    transit.id = id;
+    transit.message = {.transfer = flow.transfer,
+                       .size = Bytes{flow.bytes},
+                       .at = now,
+                       .weight = flow.weighted ? flows_.traffic_weight(id) : TrafficWeight{1},
+                       .keep = flow.keep,
+                       .eager = flow.eager};
+    transit.work = flow.work;
+    transit.on_links = flow.state == Flow::State::sharing;
+    if (transit.on_links) {
+      transit.work -= static_cast<Int128>(flow.rate) * (now.ps() - flow.since_ps);
+      sparse_shares_.detach(flows_, id);
+    }
+    destroy(id);
+  }
+  return out;
+}
+
+std::uint32_t FluidTransport::take_over(const Transit& transit, const Route& route) {
+  const FlowId id = make_flow(transit.message, route);
+  flows_.flow(id).work = transit.work;
+  if (transit.on_links) arrive(id);
   return id;
 }
 

@@ -27,6 +27,9 @@ class FluidTransport final : public Transport {
   void drop(std::uint32_t kept) override;
   void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) override;
   void settle(EventQueue& queue) override;
+  /// Requires that few flows have crossed any link.
+  [[nodiscard]] std::vector<Transit> hand_over(TimePoint now) override;
+  std::uint32_t take_over(const Transit& transit, const Route& route) override;
   [[nodiscard]] std::uint64_t solves() const override { return solves_; }
 
  private:
@@ -60,6 +63,7 @@ class FluidTransport final : public Transport {
     FlowId alone = kNone;        // its only flow, if it is alone on all its links
   };
 
+  [[nodiscard]] FlowId make_flow(const Message& message, const Route& route);
   [[nodiscard]] FlowId create_flow(const Message& message, const Route& route);
   [[nodiscard]] std::uint64_t cap_beyond_ports(const Route& route) const;
   LinkId take_cap_link(std::uint64_t capacity);

@@ -6,7 +6,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/symmetry/quotient/quotient_schedule.hpp"
-#include "sim/symmetry/quotient/slack_links.hpp"
+#include "sim/network/slack_links.hpp"
 
 namespace lockstep::fold {
 namespace {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "sim/base/check.hpp"
+#include "sim/reuse/schedule_step_counts.hpp"
+#include "sim/schedule/schedule_traits.hpp"
 #include "strategies/step/lowering/coarse_rank_classes.hpp"
 #include "strategies/step/lowering/fold_step.hpp"
 
@@ -37,9 +40,14 @@ class WholeStep final : public Correspondence {
   std::optional<Part> collective(const RoleProgram& role, const RoleOperation& operation) override {
     const Communicator who = communicator(operation);
     if (who.members.size() < 2 || message_of(role, operation) == Bytes{}) return std::nullopt;
-    return Part{.instance = numbers_(who.members),
-                .member = static_cast<std::uint32_t>(who.own),
-                .launch = chosen(role, operation, who, endpoints(who)).launch};
+    std::vector<EndpointId> members = endpoints(who);
+    const ChosenCollective& by = chosen(role, operation, who, members);
+    return Part{
+        .instance = numbers_(who.members),
+        .member = static_cast<std::uint32_t>(who.own),
+        .launch = by.launch,
+        .in_turn = may_be_in_turn(role, operation, who) && is_plain(by.schedule.get()) &&
+                   in_.choice.participants(by, std::move(members)).size() == who.members.size()};
   }
 
   CollectiveCall call(const RoleProgram& role, const RoleOperation& operation) override {
@@ -65,6 +73,44 @@ class WholeStep final : public Correspondence {
   }
 
  private:
+  /// Everyone's result contains data of all members.
+  [[nodiscard]] bool may_be_in_turn(const RoleProgram& role, const RoleOperation& operation,
+                                    const Communicator& who) {
+    const Communication& how = *operation.operation->communication;
+    const bool among_all = how.collective == Collective::all_reduce ||
+                           how.collective == Collective::all_gather ||
+                           how.collective == Collective::reduce_scatter;
+    return in_.calls_in_turn && among_all && !how.host && how.participants.empty() &&
+           of_one_role(role.role, who.members);
+  }
+  [[nodiscard]] bool of_one_role(std::size_t role, const std::vector<int>& members) {
+    const auto [found, is_new] = of_one_role_.try_emplace(numbers_(members));
+    if (is_new)
+      found->second = std::all_of(members.begin(), members.end(), [&](int member) {
+        return role_played(in_.program, member) == role;
+      });
+    return found->second;
+  }
+  /// Without slots and copies.
+  [[nodiscard]] bool is_plain(const Schedule* schedule) {
+    const auto [found, is_new] = plain_.try_emplace(schedule);
+    if (is_new) found->second = schedule->slots() == 0 && !copies(*schedule);
+    return found->second;
+  }
+  [[nodiscard]] static bool copies(const Schedule& schedule) {
+    const fold::ScheduleStepCounts counts{schedule.phases()};
+    ScheduleStep step;
+    bool out = false;
+    for (int rank = 0; rank < schedule.ranks(); ++rank)
+      for (int lane = 0; lane < schedule.lanes(); ++lane)
+        counts.visit(first_step(schedule, rank, lane), schedule.steps(rank, lane),
+                     [&](std::int64_t index, std::int64_t /*times*/) {
+                       step.clear();
+                       schedule.step(rank, lane, index, step);
+                       out = out || !step.locals.empty();
+                     });
+    return out;
+  }
   [[nodiscard]] Communicator communicator(const RoleOperation& operation) const {
     return communicator_of(in_.program, rank_, *operation.operation->communication);
   }
@@ -86,6 +132,8 @@ class WholeStep final : public Correspondence {
   int rank_ = 0;
   GroupNumbers numbers_;
   std::map<TensorInstance, std::uint32_t> tags_;
+  std::unordered_map<const Schedule*, bool> plain_;
+  std::unordered_map<std::uint64_t, bool> of_one_role_;  // per group
 };
 
 /// Representatives of the classes of a folded step.

@@ -22,8 +22,11 @@ class Correspondence {
     /// Calls of one instance with equally many before them are one call.
     std::uint64_t instance = 0;
     std::uint32_t member = 0;
-    Duration launch{};            // before the first byte
-    bool repeats = false;         // one call may represent all repetitions
+    Duration launch{};     // before the first byte
+    bool repeats = false;  // one call may represent all repetitions
+    /// Two calls in turn may: all members come to the same calls on the same streams, and none ends
+    /// one before all have begun it.
+    bool in_turn = false;
     std::uint64_t transfers = 0;  // of all ranks that the rank represents
   };
   /// None for groups of one and empty messages.

@@ -60,7 +60,7 @@ RankTimeline rank_timeline(const RoleProgram& role, int rank, const LoweredProgr
 
 TrainingStepTimeline timeline_of(std::shared_ptr<const Program> program, RolePrograms roles,
                                  const std::vector<int>& ranks, const LoweredProgram& lowered,
-                                 const std::vector<std::vector<TimePoint>>& stream_ends) {
+                                 std::vector<std::vector<TimePoint>> stream_ends) {
   TrainingStepTimeline out;
   out.program = std::move(program);
   out.roles = std::move(roles);
@@ -69,6 +69,10 @@ TrainingStepTimeline timeline_of(std::shared_ptr<const Program> program, RolePro
     const std::size_t role = role_played(*out.program, ranks[i]);
     out.ranks.push_back(rank_timeline(out.roles[role], ranks[i], lowered.places[i],
                                       lowered.issued[role], stream_ends));
+    const std::size_t end =
+        i + 1 < ranks.size() ? lowered.places[i + 1].first_stream : lowered.workload.streams.size();
+    for (std::size_t stream = lowered.places[i].first_stream; stream < end; ++stream)
+      stream_ends[stream] = {};
   }
   for (const std::vector<HostLaunch>& issued : lowered.issued)
     out.launched_after.push_back(launched_after(issued));

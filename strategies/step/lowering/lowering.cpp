@@ -93,7 +93,7 @@ class Lowerer {
     const EndpointId endpoint = with_->begin(rank);
     add_windows(rank, endpoint);
     Communications part = communications_of(role, *lowered);
-    const RankPattern& pattern = pattern_of(rank, role, *lowered, std::move(part.launches));
+    const RankPattern& pattern = pattern_of(rank, role, *lowered, std::move(part.of_role));
     const auto first = static_cast<std::uint32_t>(out_.workload.streams.size());
     for (std::size_t s = 0; s < lowered->streams.size(); ++s)
       out_.workload.streams.push_back({endpoint,
@@ -116,13 +116,12 @@ class Lowerer {
   }
 
   const RankPattern& pattern_of(int rank, const RoleProgram& role, const RoleLowering& lowered,
-                                std::vector<std::optional<Duration>> launches) {
+                                std::vector<std::optional<CallOfRole>> calls) {
     const double speed = speed_of(in_.speeds, rank).speed;
     std::vector<RankPattern>& known = patterns_[role.role];
     for (const RankPattern& each : known)
-      if (each.speed == speed && each.launches == launches) return each;
-    known.push_back(
-        write_pattern(role, lowered, {speed, std::move(launches)}, in_.times == nullptr));
+      if (each.speed == speed && each.calls == calls) return each;
+    known.push_back(write_pattern(role, lowered, {speed, std::move(calls)}, in_.times == nullptr));
     return known.back();
   }
 
@@ -130,7 +129,7 @@ class Lowerer {
   struct Communications {
     std::vector<std::vector<CallMemberSlot>> calls;
     std::vector<std::vector<Correspondent>> messages;
-    std::vector<std::optional<Duration>> launches{};  // per collective
+    std::vector<std::optional<CallOfRole>> of_role{};  // per collective
   };
 
   Communications communications_of(const RoleProgram& role, const RoleLowering& lowered) {
@@ -139,10 +138,11 @@ class Lowerer {
     out.messages.resize(lowered.streams.size());
     calls_before_.clear();
     uses_.assign(in_.program.routines.size(), {});
+    ++added_;
     for (const std::uint32_t i : lowered.communications) {
       const std::uint32_t stream = lowered.stream_of[i];
       if (role.operations[i].operation->kind == Kind::collective) {
-        add_call(role, i, out, out.calls[stream]);
+        out.of_role.push_back(call_of_role(role, i, stream, out.calls[stream]));
       } else if (in_.times == nullptr) {
         out.messages[stream].push_back(with_->message(role, role.operations[i]));
       }
@@ -150,13 +150,26 @@ class Lowerer {
     return out;
   }
 
+  /// Two calls that take turns, as often as their members come to them.
+  struct Turns {
+    CollectiveCall call;
+    std::uint32_t stream = 0;
+    std::vector<std::uint32_t> calls{};
+    std::size_t uses = 0;
+  };
+  struct Instance {
+    std::vector<std::uint32_t> calls{};  // in the order in which members come to them
+    std::vector<Turns> turns{};
+  };
+
   /// The rank's use of a collective of its role.
   struct Use {
     bool known = false;
     std::optional<Correspondence::Part> part{};
-    std::vector<std::uint32_t>* calls = nullptr;  // of the instance, in order
-    std::size_t* before = nullptr;                // so many of these the rank has called
-    std::optional<std::uint32_t> alone{};         // the call that stands for all times
+    Instance* instance = nullptr;
+    std::size_t* before = nullptr;         // so many of its calls the rank has come to
+    std::optional<std::uint32_t> alone{};  // the call that stands for all times
+    std::optional<std::size_t> turns{};
   };
 
   [[nodiscard]] Use& use_of(const RoleProgram& role, const RoleOperation& operation) {
@@ -167,34 +180,65 @@ class Lowerer {
     if (std::exchange(out.known, true)) return out;
     out.part = with_->collective(role, operation);
     if (!out.part) return out;
-    out.calls = &calls_[out.part->instance];
+    out.instance = &instances_[out.part->instance];
     out.before = &calls_before_[out.part->instance];
     return out;
   }
 
-  void add_call(const RoleProgram& role, std::uint32_t index, Communications& of,
-                std::vector<CallMemberSlot>& slots) {
-    const RoleOperation& operation = role.operations[index];
-    Use& use = use_of(role, operation);
-    if (!use.part) {
-      of.launches.emplace_back();
-      return;
-    }
+  std::optional<CallOfRole> call_of_role(const RoleProgram& role, std::uint32_t index,
+                                         std::uint32_t stream, std::vector<CallMemberSlot>& slots) {
+    Use& use = use_of(role, role.operations[index]);
+    if (!use.part) return std::nullopt;
     with_->count(*use.part);
-    of.launches.emplace_back(use.part->launch);
-    if (use.alone) {
-      slots.push_back({*use.alone, 0});
-      return;
-    }
+    if (use.alone) return CallOfRole{use.part->launch, number_of({*use.alone, 0}, stream, slots)};
+    std::vector<std::uint32_t>& calls = use.instance->calls;
     const std::size_t before = (*use.before)++;
-    if (before == use.calls->size()) {
-      use.calls->push_back(static_cast<std::uint32_t>(out_.workload.calls.size()));
-      out_.workload.calls.push_back(with_->call(role, operation));
-    }
-    const std::uint32_t call = (*use.calls)[before];
+    if (before == calls.size()) calls.push_back(next_call(role, index, stream, use));
+    const std::uint32_t call = calls[before];
     order_.note(call, role.role, index);
-    slots.push_back({call, use.part->member});
     if (use.part->repeats) use.alone = call;
+    return CallOfRole{use.part->launch, number_of({call, use.part->member}, stream, slots)};
+  }
+
+  /// A call that no rank of the instance has come to.
+  std::uint32_t next_call(const RoleProgram& role, std::uint32_t index, std::uint32_t stream,
+                          Use& use) {
+    const RoleOperation& operation = role.operations[index];
+    if (!use.part->in_turn) return add_call(with_->call(role, operation));
+    if (!use.turns) use.turns = turns_of(*use.instance, with_->call(role, operation), stream);
+    Turns& turns = use.instance->turns[*use.turns];
+    const std::size_t turn = turns.uses++ % 2;
+    if (turn == turns.calls.size()) turns.calls.push_back(add_call(turns.call));
+    return turns.calls[turn];
+  }
+
+  std::uint32_t add_call(CollectiveCall call) {
+    out_.workload.calls.push_back(std::move(call));
+    number_in_.emplace_back();
+    return static_cast<std::uint32_t>(out_.workload.calls.size() - 1);
+  }
+
+  static std::size_t turns_of(Instance& of, CollectiveCall call, std::uint32_t stream) {
+    const auto found = std::find_if(of.turns.begin(), of.turns.end(), [&](const Turns& each) {
+      return each.stream == stream && each.call.schedule == call.schedule &&
+             each.call.block == call.block && each.call.traffic_weight == call.traffic_weight &&
+             each.call.on_copy_engines == call.on_copy_engines &&
+             each.call.slowed_permille == call.slowed_permille;
+    });
+    const auto index = static_cast<std::size_t>(found - of.turns.begin());
+    if (index == of.turns.size()) of.turns.push_back({std::move(call), stream});
+    return index;
+  }
+
+  /// Of a call among those of the rank's stream: new where it has not come to it before.
+  std::uint32_t number_of(const CallMemberSlot& slot, std::uint32_t stream,
+                          std::vector<CallMemberSlot>& slots) {
+    NumberInStream& known = number_in_[slot.call];
+    if (known.rank != added_ || known.stream != stream) {
+      known = {added_, stream, static_cast<std::uint32_t>(slots.size())};
+      slots.push_back(slot);
+    }
+    return known.number;
   }
 
   void order_calls() {
@@ -251,13 +295,20 @@ class Lowerer {
   const LoweringInput& in_;
   std::unique_ptr<Correspondence> with_;
   LoweredProgram out_;
-  std::vector<std::optional<RoleLowering>> roles_;                       // per role
-  std::vector<std::vector<RankPattern>> patterns_;                       // likewise
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> calls_;  // by instance
+  std::vector<std::optional<RoleLowering>> roles_;  // per role
+  std::vector<std::vector<RankPattern>> patterns_;  // likewise
+  std::unordered_map<std::uint64_t, Instance> instances_;
   CallOrder order_;
   // Of the rank being added.
   std::unordered_map<std::uint64_t, std::size_t> calls_before_;  // by instance
   std::vector<std::vector<Use>> uses_;                           // per routine and operation of it
+  std::uint32_t added_ = 0;                                      // ranks, with it
+  struct NumberInStream {
+    std::uint32_t rank = 0;  // as `added_`
+    std::uint32_t stream = 0;
+    std::uint32_t number = 0;
+  };
+  std::vector<NumberInStream> number_in_;  // per call: where a rank came to it last
   std::map<MessageEnds, ActivityRef> arrivals_;
 };
 
@@ -274,6 +325,13 @@ Bytes message_of(const RoleProgram& role, const RoleOperation& operation) {
     return sum;
   };
   return std::max(total(operation.reads), total(operation.writes));
+}
+
+bool order_of_calls_is_free(const Network& network, NetworkModel model) {
+  return model != NetworkModel::queue &&
+         std::none_of(network.endpoints.begin(), network.endpoints.end(), [](const Endpoint& each) {
+           return each.message_overhead > Duration{} || each.reduce_rate;
+         });
 }
 
 LoweredProgram lower_program(const LoweringInput& input) {

@@ -85,8 +85,15 @@ struct LoweringInput {
   /// With `times`: `ranks` are its representatives.
   const CoarseRankClasses* kinds = nullptr;
   std::function<void(double share)> on_progress{};  // called after every rank
+  /// Calls of a group that repeat each other, and copy nothing, may be two that take turns: if
+  /// their order is free.
+  bool calls_in_turn = false;
 };
 [[nodiscard]] LoweredProgram lower_program(const LoweringInput& input);
+
+/// Whether it does not matter in which order endpoints serve simultaneous calls that copy nothing:
+/// software and reductions take no time, and no message waits for others in a queue.
+[[nodiscard]] bool order_of_calls_is_free(const Network& network, NetworkModel model);
 
 /// Start and end of each operation of one rank, from the replay of a lowered program. `places` and
 /// `issued` are those of the rank and its role; starts are when all that an operation waits for has
@@ -96,9 +103,11 @@ struct LoweringInput {
                                          const std::vector<HostLaunch>& issued,
                                          const std::vector<std::vector<TimePoint>>& stream_ends);
 
-/// The timeline of every operation from the replay of a lowered program.
-[[nodiscard]] TrainingStepTimeline timeline_of(
-    std::shared_ptr<const Program> program, RolePrograms roles, const std::vector<int>& ranks,
-    const LoweredProgram& lowered, const std::vector<std::vector<TimePoint>>& stream_ends);
+/// The timeline of every operation from the replay of a lowered program. Gives the room of a rank's
+/// ends back once they are in it.
+[[nodiscard]] TrainingStepTimeline timeline_of(std::shared_ptr<const Program> program,
+                                               RolePrograms roles, const std::vector<int>& ranks,
+                                               const LoweredProgram& lowered,
+                                               std::vector<std::vector<TimePoint>> stream_ends);
 
 }  // namespace lockstep

@@ -35,7 +35,6 @@ class PatternWriter {
         role_lowering_{lowered},
         out_{std::move(pattern)},
         streams_(lowered.streams.size()),
-        calls_(lowered.streams.size()),
         messages_(lowered.streams.size()) {}
 
   RankPattern run() {
@@ -63,7 +62,7 @@ class PatternWriter {
     const RoleOperation& operation = role_.operations[index];
     switch (operation.operation->kind) {
       case Kind::collective:
-        return add_collective(index, stream);
+        return add_collective(stream);
       case Kind::send:
         return add_message(index, Activity::Kind::send, stream);
       case Kind::receive:
@@ -73,19 +72,19 @@ class PatternWriter {
     }
   }
 
-  void add_collective(std::uint32_t index, std::vector<Activity>& stream) {
-    const std::optional<Duration> launch = out_.launches[launched_++];
-    if (!launch) {
+  void add_collective(std::vector<Activity>& stream) {
+    const std::optional<CallOfRole>& of = out_.calls[called_++];
+    if (!of) {
       stream.emplace_back();
       return;
     }
-    if (*launch > Duration{}) {
-      stream.emplace_back().duration = *launch;
+    if (of->launch > Duration{}) {
+      stream.emplace_back().duration = of->launch;
       stream.back().any_speed = true;
     }
     Activity& call = stream.emplace_back();
     call.kind = Activity::Kind::collective;
-    call.call = calls_[role_lowering_.stream_of[index]]++;
+    call.call = of->number;
   }
 
   void add_message(std::uint32_t index, Activity::Kind kind, std::vector<Activity>& stream) {
@@ -102,10 +101,9 @@ class PatternWriter {
   const RoleLowering& role_lowering_;
   RankPattern out_;
   std::vector<std::vector<Activity>> streams_;
-  std::vector<std::uint32_t> calls_;  // so far, per stream
-  std::vector<std::uint32_t> messages_;
+  std::vector<std::uint32_t> messages_;  // so far, per stream
   std::vector<ActivityRef> places_;
-  std::size_t launched_ = 0;
+  std::size_t called_ = 0;
 };
 
 }  // namespace

@@ -18,11 +18,18 @@ struct RoleLowering {
 };
 [[nodiscard]] RoleLowering lower_role(const RoleProgram& role, const KernelTimes& kernels);
 
+/// A rank's part in a collective of its role.
+struct CallOfRole {
+  Duration launch{};         // before the first byte
+  std::uint32_t number = 0;  // of its call in Stream::calls
+  friend auto operator<=>(const CallOfRole&, const CallOfRole&) = default;
+};
+
 /// The streams of a rank, for all of its role that compute at one speed and whose collectives take
-/// equally long to launch.
+/// equally long to launch and are repeated alike.
 struct RankPattern {
   double speed = 1;
-  std::vector<std::optional<Duration>> launches{};  // per collective; none: it takes no part
+  std::vector<std::optional<CallOfRole>> calls{};  // per collective; none: it takes no part
   std::vector<std::shared_ptr<const std::vector<Activity>>> streams{};  // as RoleLowering::streams
   std::shared_ptr<const std::vector<ActivityRef>> places{};             // per operation
 };

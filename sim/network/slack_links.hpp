@@ -5,7 +5,7 @@
 
 #include "sim/network/network.hpp"
 
-namespace lockstep::fold {
+namespace lockstep {
 
 /// Removes links from `routes` that can never be the first to saturate: every flow on such a link A
 /// also crosses a link B and takes at least as large a fraction of B as of A. While flows freeze,
@@ -20,4 +20,4 @@ namespace lockstep::fold {
 /// `only_ports`: other links are unlimited and are kept. A route crosses a link at most once.
 void drop_slack_links(std::span<Route*> routes, std::span<const Link> links, bool only_ports);
 
-}  // namespace lockstep::fold
+}  // namespace lockstep

@@ -1,11 +1,11 @@
-#include "sim/symmetry/quotient/slack_links.hpp"
+#include "sim/network/slack_links.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "sim/base/check.hpp"
 
-namespace lockstep::fold {
+namespace lockstep {
 namespace {
 
 class Slack {
@@ -142,4 +142,4 @@ void drop_slack_links(std::span<Route*> routes, std::span<const Link> links, boo
   Slack{routes, links, only_ports}.drop();
 }
 
-}  // namespace lockstep::fold
+}  // namespace lockstep

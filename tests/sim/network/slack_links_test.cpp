@@ -1,4 +1,4 @@
-#include "sim/symmetry/quotient/slack_links.hpp"
+#include "sim/network/slack_links.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@ std::vector<std::vector<LinkId>> left(std::vector<Route> routes, const std::vect
                                       bool only_ports = false) {
   std::vector<Route*> all;
   for (Route& route : routes) all.push_back(&route);
-  fold::drop_slack_links(all, links, only_ports);
+  drop_slack_links(all, links, only_ports);
   std::vector<std::vector<LinkId>> out;
   for (const Route& route : routes) {
     out.emplace_back();

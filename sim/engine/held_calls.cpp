@@ -1,0 +1,198 @@
+#include "sim/engine/held_calls.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/base/check.hpp"
+#include "sim/engine/collectives.hpp"
+#include "sim/engine/reused_calls.hpp"
+
+namespace lockstep::engine {
+
+namespace {
+
+constexpr TimePoint kNotBegun{Duration::picoseconds(-1)};
+
+}  // namespace
+
+HeldCalls::HeldCalls(const ReplayState& state, const ReusedCalls& reused)
+    : possible_{state.model == NetworkModel::fluid && reused.routes() != nullptr},
+      kinds_(reused.classes().kinds.size()),
+      holder_(state.network->links.size(), kNone),
+      busy_(state.network->links.size(), 0) {}
+
+void HeldCalls::join(const Siblings& siblings) {
+  state_ = &siblings.state;
+  collectives_ = &siblings.collectives;
+  reused_ = &siblings.reused;
+}
+
+HeldCalls::Kind& HeldCalls::kind_of(std::uint32_t call) {
+  Kind& kind = kinds_[reused_->classes().of_call[call]];
+  if (!kind.looked_at) {
+    kind = look_at(call);
+    kind.looked_at = true;
+  }
+  return kind;
+}
+
+const Route& HeldCalls::route(const MessageWay& way) const {
+  return reused_->routes()->of(way);
+}
+
+bool HeldCalls::is_called(std::uint32_t call) const {
+  for (std::uint32_t i = 0; i < state_->workload->calls[call].members.size(); ++i)
+    if (collectives_->caller(call, i) == kNone) return false;
+  return true;
+}
+
+/// Whether there is a plan for the call, and each link has one sender or one receiver.
+HeldCalls::Kind HeldCalls::look_at(std::uint32_t id) {
+  const CollectiveCall& call = state_->workload->calls[id];
+  const CallShape& shape = reused_->classes().kinds[reused_->classes().of_call[id]].shape;
+  Kind out;
+  if (call.members.size() < 2 || call.traffic_weight != 1 || shape.works || !is_called(id))
+    return out;
+  std::unordered_map<EndpointId, std::uint32_t> member_at;
+  for (std::uint32_t member = 0; member < call.members.size(); ++member)
+    if (!member_at.try_emplace(call.members[member], member).second) return out;
+  struct Ends {
+    EndpointId from = 0;
+    EndpointId to = 0;
+    bool one_sender = true;
+    bool one_receiver = true;
+  };
+  std::map<LinkId, Ends> ends_of;
+  for (const MessageWay& way : shape.ways) {
+    for (const Hop& hop : route(way).hops) {
+      Ends& ends = ends_of.try_emplace(hop.link, Ends{way.from, way.to}).first->second;
+      ends.one_sender = ends.one_sender && ends.from == way.from;
+      ends.one_receiver = ends.one_receiver && ends.to == way.to;
+      if (!ends.one_sender && !ends.one_receiver) return out;
+    }
+  }
+  auto [plan, is_new] = plans_.try_emplace(shape.key);
+  if (is_new) {
+    const auto takes = [&](int from, int to, int channel, Bytes bytes) {
+      return time_alone(
+          *state_->network,
+          route({call.members[static_cast<std::size_t>(from)],
+                 call.members[static_cast<std::size_t>(to)], static_cast<std::uint32_t>(channel)}),
+          bytes);
+    };
+    plan->second = HeldPlan::of(call, takes, room_);
+    if (plan->second) room_ -= plan->second->messages();
+  }
+  if (!plan->second) return out;
+  out.plan = &*plan->second;
+  out.links_of.resize(call.members.size());
+  for (const auto& [link, ends] : ends_of)
+    out.links_of[member_at.at(ends.one_sender ? ends.from : ends.to)].push_back(link);
+  return out;
+}
+
+bool HeldCalls::is_free(const std::vector<LinkId>& links) const {
+  return std::all_of(links.begin(), links.end(),
+                     [&](LinkId link) { return busy_[link] == 0 && holder_[link] == kNone; });
+}
+
+bool HeldCalls::hold(std::uint32_t call, std::uint32_t member) {
+  if (!possible_) return false;
+  const Kind& kind = kind_of(call);
+  if (kind.plan == nullptr) return false;
+  const bool free = is_free(kind.links_of[member]);
+  const auto known = calls_.find(call);
+  if (known == calls_.end() && !free) return false;
+  Call& of = known != calls_.end() ? known->second : calls_[call];
+  if (known == calls_.end()) {
+    of.generation = generation_++ & kVersionMask;
+    of.starts.assign(kind.links_of.size(), kNotBegun);
+    collectives_->count_held(call, true);
+  }
+  LOCKSTEP_CHECK(of.starts[member] == kNotBegun);
+  of.starts[member] = state_->now();
+  ++of.begun;
+  if (!free) meet(call);
+  for (const LinkId link : kind.links_of[member]) {
+    if (holder_[link] != kNone) {
+      meet(holder_[link]);
+    } else {
+      holder_[link] = call;
+    }
+  }
+  if (of.begun < of.starts.size() || of.met) return true;
+  const std::vector<TimePoint> ends = kind.plan->ends(of.starts);
+  for (std::uint32_t i = 0; i < ends.size(); ++i) of.ends.emplace_back(ends[i], i);
+  std::sort(of.ends.begin(), of.ends.end());
+  LOCKSTEP_CHECK(of.ends.front().first >= state_->now());
+  push_end(call, of);
+  return true;
+}
+
+void HeldCalls::push_end(std::uint32_t call, const Call& of) {
+  state_->queue.push(make_event(EventKind::held_ends, call, of.ends[of.told].first, of.generation));
+}
+
+void HeldCalls::end_members(std::uint32_t call, std::uint32_t generation) {
+  const auto found = calls_.find(call);
+  if (found == calls_.end() || found->second.generation != generation) return;
+  Call& of = found->second;
+  const Kind& kind = kind_of(call);
+  std::vector<std::uint32_t> ending;
+  for (; of.told < of.ends.size() && of.ends[of.told].first == state_->now(); ++of.told)
+    ending.push_back(of.ends[of.told].second);
+  for (const std::uint32_t member : ending)
+    for (const LinkId link : kind.links_of[member])
+      if (holder_[link] == call) holder_[link] = kNone;
+  if (of.told < of.ends.size()) {
+    push_end(call, of);
+  } else {
+    if (of.met) std::erase(met_, call);
+    calls_.erase(found);
+    collectives_->count_held(call, false);
+    reused_->count_held(call);
+  }
+  for (const std::uint32_t member : ending) collectives_->end_held(call, member);
+}
+
+void HeldCalls::count_transfer(const Route& route, bool begins) {
+  for (const Hop& hop : route.hops) {
+    busy_[hop.link] += begins ? 1U : ~0U;
+    if (begins && !in_past_ && holder_[hop.link] != kNone) meet(holder_[hop.link]);
+  }
+}
+
+void HeldCalls::meet(std::uint32_t call) {
+  if (std::exchange(calls_.at(call).met, true)) return;
+  met_.push_back(call);
+}
+
+bool HeldCalls::meet_all() {
+  std::vector<std::uint32_t> waiting;
+  for (const auto& [call, of] : calls_) waiting.push_back(call);
+  std::sort(waiting.begin(), waiting.end());
+  for (const std::uint32_t call : waiting) meet(call);
+  return !waiting.empty();
+}
+
+std::vector<HeldCalls::Begin> HeldCalls::release_met() {
+  std::vector<Begin> out;
+  for (const std::uint32_t call : std::exchange(met_, {})) {
+    const Call& of = calls_.at(call);
+    const Kind& kind = kind_of(call);
+    for (std::uint32_t member = 0; member < of.starts.size(); ++member) {
+      if (of.starts[member] != kNotBegun) out.push_back({of.starts[member], call, member});
+      for (const LinkId link : kind.links_of[member])
+        if (holder_[link] == call) holder_[link] = kNone;
+    }
+    calls_.erase(call);
+    collectives_->count_held(call, false);
+    collectives_->replay_held(call);
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Begin& a, const Begin& b) { return a.at < b.at; });
+  in_past_ = true;
+  return out;
+}
+
+}  // namespace lockstep::engine

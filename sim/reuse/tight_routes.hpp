@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/network/network.hpp"
+#include "sim/reuse/message_way.hpp"
+
+namespace lockstep {
+
+/// The routes of all messages of a workload without the links that can never saturate first
+/// (drop_slack_links()). Transfers take as long over them, and fewer of them meet. In a fabric that
+/// blocks nothing, mostly the links of the GPUs are left.
+class TightRoutes {
+ public:
+  /// Routes of more hops together are not looked at: all links are kept.
+  static constexpr std::size_t kMostHops = std::size_t{1} << 23U;
+
+  TightRoutes() = default;
+  /// Messages go some of these ways; duplicates count once. `only_ports`: other links are
+  /// unlimited.
+  TightRoutes(const Network& network, bool only_ports, const std::vector<MessageWay>& ways);
+
+  /// Whether there were not too many.
+  [[nodiscard]] bool useful() const { return !routes_.empty(); }
+  /// Requires useful() and a way that was passed. By any tag, unless routes differ by channel.
+  [[nodiscard]] const Route& of(const MessageWay& way) const {
+    return routes_.at(by_channel_ ? way : way.any_tag());
+  }
+
+ private:
+  std::unordered_map<MessageWay, Route, MessageWayHash> routes_;
+  bool by_channel_ = false;
+};
+
+}  // namespace lockstep
