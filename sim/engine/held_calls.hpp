@@ -39,7 +39,7 @@ class HeldCalls {
   [[nodiscard]] bool hold(std::uint32_t call, std::uint32_t member);
   /// A transfer that is replayed starts or ends.
   void count_transfer(const Route& route, bool begins);
-  /// Tells the members whose end is now. `generation`: of the event.
+  /// Ends the members whose time has come. `generation`: of the event.
   void end_members(std::uint32_t call, std::uint32_t generation);
 
   /// A member that is to be replayed, from when it began.

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "sim/base/check.hpp"
-#include "sim/symmetry/quotient/quotient_schedule.hpp"
 #include "sim/network/slack_links.hpp"
+#include "sim/symmetry/quotient/quotient_schedule.hpp"
 
 namespace lockstep::fold {
 namespace {
