@@ -8,6 +8,7 @@
 #include "sim/base/check.hpp"
 #include "sim/program/communicator.hpp"
 #include "sim/symmetry/branches/written_schedule.hpp"
+#include "sim/symmetry/quotient/link_bytes.hpp"
 #include "sim/symmetry/report.hpp"
 #include "strategies/step/lowering/class_partings.hpp"
 
@@ -282,29 +283,7 @@ FoldedTrainingStep::Message FoldedTrainingStep::message(int rank, const Operatio
 }
 
 std::vector<Bytes> FoldedTrainingStep::link_bytes(const ReplayResult& result) const {
-  std::vector<UInt128> carried(relations_.links.size(), 0);
-  const auto shared = static_cast<LinkId>(partition_.first_link.size());
-  for (std::uint32_t p = 0; p < relations_.pairs.size(); ++p) {
-    const Route& route = quotient_.class_routes[partition_.pair_class[p]].route;
-    // Links that the class shares with nobody stand behind the others in the quotient.
-    if (route.hops.empty() || route.hops.back().link < shared) continue;
-    const Bytes bytes = result.link_bytes[route.hops.back().link];
-    for (const fold::Crossing& each : relations_.crossings_of(p))
-      if (partition_.link_class[each.link] == fold::Partition::kNoClass)
-        carried[each.link] += static_cast<UInt128>(bytes.count()) * each.weight;
-  }
-  std::vector<Bytes> out(in_.network.links.size());
-  for (std::size_t i = 0; i < carried.size(); ++i) {
-    const std::uint32_t of = partition_.link_class[i];
-    out[relations_.links[i]] =
-        of != fold::Partition::kNoClass
-            ? result.link_bytes[of]
-            : Bytes{static_cast<std::int64_t>((carried[i] + kWeightUnit / 2) / kWeightUnit)};
-  }
-  if (!relations_.bundled) return out;
-  for (std::size_t link = 0; link < out.size(); ++link)
-    out[link] = out[in_.network.router->stands_for(static_cast<LinkId>(link))];
-  return out;
+  return fold::link_bytes_of(relations_, partition_, quotient_, in_.network, result);
 }
 
 /// Against the largest class of its role, the first of several.

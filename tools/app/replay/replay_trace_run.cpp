@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/symmetry/streams/stream_fold.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/replay/replay_algorithms.hpp"
@@ -89,7 +90,8 @@ class Run {
     scale_computations(workload, request_.compute_scale);
     refuse_large_streams(setup_->network(), workload,
                          {request_.trace, members.size(), "lockstep replay"}, request_.most_memory);
-    const ReplayResult result = replay(setup_->network(), workload, setup_->model());
+    const ReplayResult result =
+        replay_streams_folded(setup_->network(), workload, setup_->model(), request_.fold).result;
     if (!result.unfinished.empty()) throw Refusal(unfinished_text(result.unfinished));
     ReplayTraceResult out;
     out.setup = setup_;

@@ -21,6 +21,7 @@ struct ReplayTraceRequest {
   std::string algorithms;    // of collectives in the trace; empty: defaults
   double compute_scale = 1;  // factor on computation times
   std::optional<int> slots;  // none: sends never block
+  bool fold = true;          // equivalent ranks are replayed once, where they can be
   Bytes most_memory = kMostMemory;
 };
 

@@ -21,6 +21,7 @@ namespace {
 struct Options {
   ReplayTraceRequest request;
   std::string compute = "as-is";
+  std::string fold = "auto";
   std::string most_memory = "8G";
   OutputStyle style;
 };
@@ -42,6 +43,9 @@ double compute_scale_of(const std::string& text) {
 ReplayTraceRequest request_of(const Options& given) {
   ReplayTraceRequest out = given.request;
   out.compute_scale = compute_scale_of(given.compute);
+  if (given.fold != "auto" && given.fold != "off")
+    throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", given.fold));
+  out.fold = given.fold == "auto";
   out.most_memory = size_option("--max-memory", given.most_memory);
   (void)out.network.parsed();
   (void)out.cluster.policy();
@@ -87,6 +91,12 @@ void add_replay(const Command& app) {
   add_whole_number(
       *command, "--slots", 0, 1 << 20, [&request](auto n) { request.slots = static_cast<int>(n); },
       "Maximum messages in flight per pair of ranks and tag; 0: rendezvous (default: no limit)");
+  command
+      ->add_option("--fold", given->fold,
+                   "auto: equivalent ranks are replayed once, to the same picosecond; off: "
+                   "individually")
+      ->type_name("HOW")
+      ->capture_default_str();
   command
       ->add_option("--max-memory", given->most_memory,
                    "Refuse replays that need more memory (64M = 64 MiB)")

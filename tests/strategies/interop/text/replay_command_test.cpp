@@ -64,6 +64,18 @@ TEST_CASE("a GOAL file is replayed, rank by rank") {
   CHECK(rows[0]["busiest_link"] == "gpu0 -> leaf0");
 }
 
+TEST_CASE("equivalent ranks are replayed once, with the same result") {
+  const TemporaryFile ring(
+      run_command("lockstep schedule export all_reduce --ranks 8 --format goal "
+                  "--size 1M")
+          .out);
+  const std::string command = "lockstep replay --cluster star " + ring.path();
+  CHECK(rows_of(command) == rows_of(command + " --fold off"));
+  // 14 rounds of an eighth of 1 MiB.
+  CHECK(time_of(command) == near(14 * (kHop + 131072 * kPerByte)));
+  check_refused(command + " --fold on", 2, "--fold: expected auto or off, got \"on\"");
+}
+
 TEST_CASE("a set of Chakra traces is replayed by its prefix, a file or its folder") {
   // Rank 0 computes for 10 us and sends 1 MiB; rank 1 computes for 5 us and stores for 1 us; then
   // they reduce 1 MiB in a ring of two: two rounds of half of it.
