@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -33,14 +32,20 @@ class Planner {
     return {ends_[i].from, ends_[i].to, ends_[i].tag};
   }
 
+  /// By connection, size, direction and place. Keys side by side: looking each up in the ends takes
+  /// several times as long.
   [[nodiscard]] std::vector<std::size_t> sorted() const {
-    std::vector<std::size_t> order(ends_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto key = [this](std::size_t i) {
-      return std::tuple{connection(i), ends_[i].size, !ends_[i].sending, i};
-    };
-    std::sort(order.begin(), order.end(),
-              [&key](std::size_t a, std::size_t b) { return key(a) < key(b); });
+    using SortKey = std::tuple<int, int, std::uint32_t, Bytes, bool, std::size_t>;
+    std::vector<SortKey> keys;
+    keys.reserve(ends_.size());
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+      const MessageEnd& end = ends_[i];
+      keys.emplace_back(end.from, end.to, end.tag, end.size, !end.sending, i);
+    }
+    std::sort(keys.begin(), keys.end());
+    std::vector<std::size_t> order;
+    order.reserve(keys.size());
+    for (const SortKey& key : keys) order.push_back(std::get<5>(key));
     return order;
   }
 
