@@ -31,8 +31,10 @@ enum class Operand : std::uint8_t {
   probabilities,
   q,
   results,
+  scale,
   scores,
   shared,
+  shift,
   sinks,
   slots,
   states,
@@ -51,12 +53,12 @@ enum class Operand : std::uint8_t {
 
 namespace operands {
 
-inline constexpr std::array<std::string_view, 34> kNames{
-    "a",      "b",       "bias",   "experts", "gain",    "gate",   "gradient", "k",
-    "labels", "logits",  "loss",   "mask",    "maximum", "o",      "parts",    "probabilities",
-    "q",      "results", "scores", "shared",  "sinks",   "slots",  "states",   "statistics",
-    "sum",    "table",   "target", "tokens",  "v",       "weight", "weights",  "x",
-    "y",      "zeros"};
+inline constexpr std::array<std::string_view, 36> kNames{
+    "a",       "b",          "bias",  "experts", "gain",    "gate",   "gradient", "k",
+    "labels",  "logits",     "loss",  "mask",    "maximum", "o",      "parts",    "probabilities",
+    "q",       "results",    "scale", "scores",  "shared",  "shift",  "sinks",    "slots",
+    "states",  "statistics", "sum",   "table",   "target",  "tokens", "v",        "weight",
+    "weights", "x",          "y",     "zeros"};
 static_assert(kNames.size() == static_cast<std::size_t>(Operand::zeros) + 1);
 
 /// This bit makes an operand the gradient of another.

@@ -43,8 +43,8 @@ enum class OperationKind : std::uint8_t {
   embedding_backward,
   // Cross-entropy over a vocabulary that may be sharded: maximum, then sum and the label's logit.
   loss_maximum,
-  loss_sum,       // sum of exp(logit - maximum)
-  loss,           // times `factor`, the mean over all tokens
+  loss_sum,  // sum of exp(logit - maximum)
+  loss,      // times `factor`, the mean over all tokens; the sum of errors if there is but a sum
   loss_backward,  // times `factor`
   // Mixture of experts.
   router,  // softmax and the top k
@@ -73,6 +73,11 @@ enum class OperationKind : std::uint8_t {
   class_token_backward,
   pool_tokens,  // the first token; the mean of all if window is 0
   pool_tokens_backward,
+  // Diffusion transformers.
+  modulate,  // x (1 + scale) + shift, both of a sequence; without shift x times scale: a gate
+  modulate_backward,
+  squared_error,           // sums over the last dimension
+  squared_error_backward,  // times `factor`
   // For all models.
   fill,   // zeros
   scale,  // each of some tensors times `factor`
@@ -147,6 +152,7 @@ enum class PlacementRule : std::uint8_t {
   tokens_of_y,
   tokens_of_experts,
   weighted_rows,  // as_result; weights of rows get a partial sum from every part of a row
+  modulated,      // as_result; scale and shift get one from every part of a sequence
 };
 
 /// How gradients of its reads are made; see strategies/models/reverse_rules.cpp.
@@ -271,10 +277,10 @@ inline constexpr std::array kRows{
         Flag::in_place),
     row(Kind::relative_bias_backward, "relative_bias_backward", Class::attention, "g_y", "g_table",
         Place::attention),
-    row(Kind::normalization, "normalization", Class::normalization, "x gain [bias]", "y statistics",
-        by_names(Kind::normalization_backward)),
+    row(Kind::normalization, "normalization", Class::normalization, "x [gain | gain bias]",
+        "y statistics", by_names(Kind::normalization_backward)),
     row(Kind::normalization_backward, "normalization_backward", Class::normalization,
-        "x gain statistics g_y", "g_x g_gain [g_bias]"),
+        "x [gain] statistics g_y", "g_x [g_gain | g_gain g_bias]"),
     row(Kind::activation, "activation", Class::activation, "x [gate]", "y",
         by_names(Kind::activation_backward), Flag::in_place),
     row(Kind::activation_backward, "activation_backward", Class::activation, "x [gate] g_y",
@@ -299,7 +305,7 @@ inline constexpr std::array kRows{
     row(Kind::loss_maximum, "loss_maximum", Class::loss, "logits", "maximum", Place::loss_part),
     row(Kind::loss_sum, "loss_sum", Class::loss, "logits labels maximum", "sum target",
         Place::loss_part, Differentiated{Gradient::loss, Kind::loss_backward}),
-    row(Kind::loss, "loss", Class::loss, "maximum sum target", "loss", Place::loss),
+    row(Kind::loss, "loss", Class::loss, "[maximum sum target | sum]", "loss", Place::loss),
     row(Kind::loss_backward, "loss_backward", Class::loss, "logits labels maximum sum [zeros]",
         "g_logits"),
     row(Kind::router, "router", Class::routing, "logits", "weights experts",
@@ -346,6 +352,13 @@ inline constexpr std::array kRows{
         by_names(Kind::pool_tokens_backward)),
     row(Kind::pool_tokens_backward, "pool_tokens_backward", Class::elementwise, "g_y", "g_x",
         Common::batch),
+    row(Kind::modulate, "modulate", Class::elementwise, "x scale [shift]", "y", Place::modulated,
+        by_names(Kind::modulate_backward)),
+    row(Kind::modulate_backward, "modulate_backward", Class::elementwise, "x scale g_y",
+        "g_x g_scale [g_shift]", Place::modulated),
+    row(Kind::squared_error, "squared_error", Class::loss, "x target", "sum",
+        Differentiated{Gradient::loss, Kind::squared_error_backward}),
+    row(Kind::squared_error_backward, "squared_error_backward", Class::loss, "x target", "g_x"),
     row(Kind::fill, "fill", Class::elementwise, "", "x...", Common::none, Flag::carries),
     row(Kind::scale, "scale", Class::elementwise, "x...", "y...", Common::none, Gradient::linear,
         Flag::in_place, Flag::carries),

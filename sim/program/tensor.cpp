@@ -32,11 +32,11 @@ std::string_view to_string(Category category) {
 }
 
 std::string_view to_string(Dim dim) {
-  static constexpr std::array<std::string_view, 25> kNames{
-      "batch",      "sequence", "hidden", "heads",  "kv_heads",   "head_size", "value_size",
-      "query_rank", "kv_rank",  "keys",   "ffn",    "vocabulary", "positions", "expert",
-      "slot",       "choice",   "time",   "height", "width",      "channels",  "window",
-      "statistic",  "joined",   "matrix", "element"};
+  static constexpr std::array<std::string_view, 27> kNames{
+      "batch",      "sequence", "hidden", "heads",   "kv_heads",   "head_size", "value_size",
+      "query_rank", "kv_rank",  "keys",   "ffn",     "vocabulary", "positions", "expert",
+      "slot",       "choice",   "time",   "height",  "width",      "channels",  "window",
+      "statistic",  "joined",   "matrix", "element", "condition",  "label"};
   return kNames[static_cast<std::size_t>(dim)];
 }
 

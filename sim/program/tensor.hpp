@@ -57,6 +57,8 @@ enum class Dim : std::uint8_t {
   joined,     // hidden units of one of two streams, as their common projection reads them
   matrix,     // of a stack
   element,    // of a matrix, flattened
+  condition,  // of the vector that scales, shifts and gates what a diffusion transformer computes
+  label,      // of a table of images' labels
 };
 [[nodiscard]] std::string_view to_string(Dim dim);
 

@@ -46,4 +46,18 @@ void append_loss(BlockBuilder& block, const Ref& given, TensorId labels, double 
       share / count;
 }
 
+void append_squared_error(BlockBuilder& block, const Ref& predictions, TensorId target) {
+  std::vector<Extent> rows = block.extents(predictions);
+  double count = static_cast<double>(block.options().microbatches);
+  for (const Extent& extent : rows) count *= static_cast<double>(extent.size);
+  rows.pop_back();
+  const Ref sum = block.tensor("loss.sum", rows, Dtype::fp32);
+  block.append(OperationKind::squared_error, "loss.squared_error",
+               {predictions, {.tensor = target}}, {sum});
+  GraphBuilder& graph = block.graph();
+  graph.graph.loss = loss_tensor(graph, block.prefix() + "loss");
+  block.append(OperationKind::loss, "loss", {sum}, {{.tensor = *graph.graph.loss}}).factor =
+      1 / count;
+}
+
 }  // namespace lockstep

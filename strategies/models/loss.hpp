@@ -11,4 +11,7 @@ namespace lockstep {
 /// in their sum.
 void append_loss(BlockBuilder& block, const Ref& logits, TensorId labels, double share = 1);
 
+/// Mean squared error of predictions [..., n] against `target`, of the same shape.
+void append_squared_error(BlockBuilder& block, const Ref& predictions, TensorId target);
+
 }  // namespace lockstep

@@ -76,6 +76,19 @@ struct ImageInput {
   friend bool operator==(const ImageInput&, const ImageInput&) = default;
 };
 
+/// A denoiser of latent images whose layers are conditioned by one vector per image (diffusion
+/// transformers with adaLN-Zero; Peebles and Xie 2023, arXiv 2212.09748, section 3.2): an MLP of
+/// the timestep's frequencies plus the row of its label. `image` are the latents.
+struct DiffusionTransformer {
+  std::int64_t frequencies = 256;  // sines and cosines of a timestep
+  bool learned_variance = true;    // predicted next to the noise
+
+  /// Values that are predicted for each of a patch.
+  [[nodiscard]] std::int64_t predictions() const { return learned_variance ? 2 : 1; }
+
+  friend bool operator==(const DiffusionTransformer&, const DiffusionTransformer&) = default;
+};
+
 /// A stack of layers that read the input in both directions, in front of the model's own layers,
 /// which attend to its result as well (T5; Raffel et al. 2020, arXiv 1910.10683). Queries and keys
 /// of both stacks have relative positions: a table per stack of a number for each head and bucket
@@ -117,6 +130,7 @@ struct TransformerConfig {
   bool router_bias = false;
   bool head_bias = false;  // of the logits
   Normalization norm = Normalization::layer;
+  bool norm_gain = true;  // norms have weights
   bool norm_bias = true;  // of layer norms
   NormPlace norm_place = NormPlace::before;
   QueryKeyNorm qk_norm = QueryKeyNorm::none;
@@ -136,11 +150,18 @@ struct TransformerConfig {
   std::optional<TokenPrediction> mtp{};
   /// `sequence` is then its tokens, `vocabulary` the number of classes.
   std::optional<ImageInput> image{};
+  /// There is then an image; `vocabulary` is the number of classes, of no label another.
+  std::optional<DiffusionTransformer> diffusion{};
   /// `layers` and `sequence` are then those of the decoder.
   std::optional<EncoderStack> encoder{};
 
   friend bool operator==(const TransformerConfig&, const TransformerConfig&) = default;
 };
+
+/// Whether all layers read an activation of an earlier one: what an encoder made, or conditions.
+[[nodiscard]] inline bool shares_activation(const TransformerConfig& config) {
+  return config.encoder || config.diffusion;
+}
 
 /// Whether layer `index` (from 0) has experts instead of a plain MLP.
 [[nodiscard]] inline bool has_experts(const TransformerConfig& config, std::int64_t index) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "sim/base/check.hpp"
 #include "strategies/models/reverse.hpp"
@@ -47,9 +48,11 @@ void one_operation(Reverse& reverse, Operation operation, const std::vector<Ref>
 [[nodiscard]] std::vector<Ref> inputs_of(const Operation& forward, Kind kind) {
   const OperandList& list = row_of(kind).writes;
   std::vector<Ref> out;
+  std::set<Operand> named;  // alternatives may name one again
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Operand operand = without_gradient(list[i]);
-    if (reads(forward, operand)) out.push_back(read_of(forward, operand));
+    if (reads(forward, operand) && named.insert(operand).second)
+      out.push_back(read_of(forward, operand));
   }
   return out;
 }
@@ -172,7 +175,8 @@ void loss(Reverse& reverse, const Operation& forward) {
   LOCKSTEP_CHECK(end != operations.end());
   const Kind kind = row_of(forward.kind).gradient;
   std::vector<Ref> reads = gradient_reads(reverse, forward, kind);
-  if (reverse.options().form.loss == LossForm::wide_steps) {
+  const bool of_logits = lockstep::reads(forward, Operand::logits);
+  if (of_logits && reverse.options().form.loss == LossForm::wide_steps) {
     reads.push_back(zeros_like(reverse, forward, read_of(forward, Operand::logits)));
   }
   Operation out = reverse.made(forward, kind, "backward", std::move(reads));

@@ -47,6 +47,27 @@ void build_vision(GraphBuilder& graph, const TransformerParts& parts) {
   chain.push_back(image_head_block(graph, parts));
 }
 
+/// What blocks at later positions have added to the gradient of a shared activation one by one is
+/// clear before the last of them, which comes first.
+void clear_shared_gradient(const GraphBuilder& graph, Block& block, const std::string& name) {
+  Operation fill;
+  fill.kind = OperationKind::fill;
+  fill.name = name + ".gradient_zeros";
+  fill.purpose = Purpose::backward;
+  fill.writes = {graph.shared->sum()};
+  block.backward.insert(block.backward.begin(), std::move(fill));
+}
+
+/// Patches of latents, layers and a head, all of which read the conditions of the first block.
+void build_diffusion(GraphBuilder& graph, TransformerParts parts) {
+  std::vector<int>& chain = graph.graph.chain;
+  chain.push_back(latent_block(graph, parts));
+  parts.condition = graph.shared->read();
+  append_layers(graph, parts);
+  chain.push_back(noise_head_block(graph, parts));
+  clear_shared_gradient(graph, graph.graph.blocks.back(), "condition");
+}
+
 /// The layers of one of two stacks.
 void append_stack(GraphBuilder& graph, TransformerParts parts) {
   std::vector<int>& chain = graph.graph.chain;
@@ -75,16 +96,6 @@ int between_stacks(GraphBuilder& graph, const TransformerParts& encoder,
   block.append(OperationKind::embedding, "embedding", {{.tensor = tokens}, table}, {x});
   (void)append_dropout(block, dropout, "embedding.dropout", x, block.output());
   return block.finish();
-}
-
-/// The decoder's layers add to the gradient of the encoder's result one by one.
-void clear_shared_gradient(const GraphBuilder& graph, Block& block) {
-  Operation fill;
-  fill.kind = OperationKind::fill;
-  fill.name = "encoder.gradient_zeros";
-  fill.purpose = Purpose::backward;
-  fill.writes = {graph.shared->sum()};
-  block.backward.insert(block.backward.begin(), std::move(fill));
 }
 
 void tie(GraphBuilder& graph, const Ref& table) {
@@ -122,7 +133,7 @@ void build_encoder_decoder(GraphBuilder& graph, const TransformerConfig& config)
   if (config.tied_embeddings) tie(graph, table);
   decoder.layer = kind_of(graph, config, config.layers - 1);
   chain.push_back(head_block(graph, decoder, table));
-  clear_shared_gradient(graph, graph.graph.blocks.back());
+  clear_shared_gradient(graph, graph.graph.blocks.back(), "encoder");
 }
 
 }  // namespace
@@ -134,6 +145,7 @@ void build_transformer(GraphBuilder& graph, const TransformerConfig& config) {
   const Extent hidden{Dim::hidden, config.hidden};
   TransformerParts parts{
       config, batch, sequence, hidden, graph.boundary("residual", {batch, sequence, hidden}), {}};
+  if (config.diffusion) return build_diffusion(graph, parts);
   if (config.image) return build_vision(graph, parts);
   Ref table;
   std::vector<int>& chain = graph.graph.chain;

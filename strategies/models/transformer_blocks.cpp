@@ -95,8 +95,11 @@ Ref append_norm(BlockBuilder& block, const TransformerParts& parts, const std::s
                 const Ref& x, const std::optional<Ref>& result) {
   const bool layer = parts.config.norm == Normalization::layer;
   const Extent over = block.extents(x).back();
-  std::vector<Ref> reads{x, block.weight(name + ".gain", {over})};
-  if (layer && parts.config.norm_bias) reads.push_back(block.weight(name + ".bias", {over}));
+  const bool gain = parts.config.norm_gain;
+  std::vector<Ref> reads{x};
+  if (gain) reads.push_back(block.weight(name + ".gain", {over}));
+  if (gain && layer && parts.config.norm_bias)
+    reads.push_back(block.weight(name + ".bias", {over}));
   // Mean and reciprocal standard deviation; RMS norm needs the latter alone.
   const Ref statistics =
       block.tensor(name + ".statistics",
@@ -219,6 +222,10 @@ void append_layer(BlockBuilder& block, const TransformerParts& parts, const Ref&
 int layer_block(GraphBuilder& graph, const TransformerParts& parts) {
   BlockBuilder block{graph, name_of(parts), parts.residual, parts.residual};
   if (parts.layer.wide) block.widen();
+  if (parts.condition) {
+    append_conditioned_layer(block, parts, block.input(), block.output());
+    return block.finish();
+  }
   append_layer(block, parts, block.input(), block.output());
   return block.finish();
 }

@@ -28,6 +28,7 @@ struct TransformerParts {
   std::string stack{};             // what begins the names of layers: "encoder_"
   std::optional<Ref> distances{};  // the table of relative positions of self-attention
   std::optional<Ref> encoded{};  // the encoder's result [b, s', h], to which layers attend as well
+  std::optional<Ref> condition{};  // of a diffusion transformer [b, h], all of whose layers read it
 
   /// The keys visible to the layer's queries.
   [[nodiscard]] VisibleKeys visible() const;
@@ -36,7 +37,7 @@ struct TransformerParts {
 };
 
 /// Norm of x [b, s, n] over n, written to `result` if given; weights `name`.gain [n], with layer
-/// norm also `name`.bias [n].
+/// norm also `name`.bias [n], as far as the model's norms have them.
 [[nodiscard]] Ref append_norm(BlockBuilder& block, const TransformerParts& parts,
                               const std::string& name, const Ref& x,
                               const std::optional<Ref>& result = std::nullopt);
@@ -86,6 +87,16 @@ int head_block(GraphBuilder& graph, const TransformerParts& parts, const Ref& ta
 /// pooling, logits and loss of every image.
 int patch_block(GraphBuilder& graph, const TransformerParts& parts);
 int image_head_block(GraphBuilder& graph, const TransformerParts& parts);
+/// Patches of an image, each embedded by one GEMM: [b, patches, h].
+[[nodiscard]] Ref append_patches(BlockBuilder& block, const TransformerParts& parts);
+/// Of diffusion transformers: latents to residual stream, and the vector of conditions that all
+/// later blocks read; modulated norm, predictions and their mean squared error.
+int latent_block(GraphBuilder& graph, const TransformerParts& parts);
+int noise_head_block(GraphBuilder& graph, const TransformerParts& parts);
+/// A layer whose norms are scaled and shifted and whose branches are gated by what follows from
+/// `condition` (adaLN-Zero; Peebles and Xie 2023, arXiv 2212.09748, figure 3): x [b, s, h] -> y.
+void append_conditioned_layer(BlockBuilder& block, const TransformerParts& parts, const Ref& x,
+                              const Ref& y);
 /// Rows of the learned table of positions [b, s, h].
 [[nodiscard]] Ref append_positions(BlockBuilder& block, const TransformerParts& parts);
 /// Attention and a plain MLP or experts with norms and residual connections, sequential or

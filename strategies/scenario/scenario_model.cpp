@@ -170,6 +170,25 @@ JsonObject members_of_vit(const TransformerConfig& model) {
   return out;
 }
 
+JsonObject members_of_dit(const TransformerConfig& model) {
+  JsonObject out;
+  const auto set = [&out](std::string_view key, JsonValue value) {
+    set_member(out, key, std::move(value));
+  };
+  set("kind", json_of("dit"));
+  set("layers", json_of(model.layers));
+  set("hidden", json_of(model.hidden));
+  set("heads", json_of(model.heads));
+  set("ffn", json_of(model.ffn));
+  set("image", json_of(model.image->side));
+  set("patch", json_of(model.image->patch));
+  set("channels", json_of(model.image->channels));
+  set("classes", json_of(model.vocabulary));
+  set("learned_variance", json_of(model.diffusion->learned_variance));
+  set("attention", json_of(model.attention == AttentionKind::flash ? "flash" : "unfused"));
+  return out;
+}
+
 JsonObject members_of_t5(const TransformerConfig& model) {
   JsonObject out;
   const auto set = [&out](std::string_view key, JsonValue value) {
@@ -195,6 +214,7 @@ JsonObject members_of_t5(const TransformerConfig& model) {
 }
 
 JsonObject members_of(const TransformerConfig& model) {
+  if (model.diffusion) return members_of_dit(model);
   if (model.image) return members_of_vit(model);
   if (model.encoder) return members_of_t5(model);
   JsonObject out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 
 #include "sim/base/check.hpp"
 
@@ -112,17 +113,20 @@ class Alike {
   Placement as_;
 };
 
-/// All alike, but what x shares over some of its dimensions (keys over heads, weights over rows)
-/// gets a part of its gradient from every shard of these.
-[[nodiscard]] OperandPlacements shared_placements(const Operands& of, Operand shared) {
+/// All alike, but what x shares over some of its dimensions (keys over heads, weights over rows,
+/// scale and shift over a sequence) gets a part of its gradient from every shard of these.
+[[nodiscard]] OperandPlacements shared_placements(const Operands& of,
+                                                  std::initializer_list<Operand> shared) {
   OperandPlacements out = Alike{of}.placements();
-  if (!writes(of.operation, gradient_of(shared))) return out;
-  const std::vector<Extent>& all = of.written(gradient_of(Operand::x)).tensor->extents;
-  const Placement& own = out.writes[write_index(of.operation, gradient_of(Operand::x))];
-  const std::size_t place = write_index(of.operation, gradient_of(shared));
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    if (has(*of.writes[place].tensor, all[k].dim)) continue;
-    out.writes[place].partial = joined(out.writes[place].partial, own.shardings[k]);
+  for (const Operand each : shared) {
+    const auto place = write_place(of.operation, gradient_of(each));
+    if (!place) continue;
+    const std::vector<Extent>& all = of.written(gradient_of(Operand::x)).tensor->extents;
+    const Placement& own = out.writes[write_index(of.operation, gradient_of(Operand::x))];
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      if (has(*of.writes[*place].tensor, all[k].dim)) continue;
+      out.writes[*place].partial = joined(out.writes[*place].partial, own.shardings[k]);
+    }
   }
   return out;
 }
@@ -345,7 +349,7 @@ std::optional<Placement> declared_placement(const Tensor& tensor, const Sharding
   const bool stream = has(tensor, Dim::hidden) || has(tensor, Dim::kv_rank) ||
                       has(tensor, Dim::query_rank) || has(tensor, Dim::head_size) ||
                       has(tensor, Dim::expert) || has(tensor, Dim::channels) ||
-                      has(tensor, Dim::joined);
+                      has(tensor, Dim::joined) || has(tensor, Dim::condition);
   if (!stored && !inner && !stream && !tensor.resident) return std::nullopt;
   return placed(tensor, [&](Dim dim) {
     if (dim == Dim::expert && !holds_experts) return MeshSubAxes{};
@@ -379,9 +383,11 @@ OperandPlacements operand_placements(const Operation& operation,
     case PlacementRule::loss:
       return loss_placements(of);
     case PlacementRule::shared_keys:
-      return shared_placements(of, Operand::shared);
+      return shared_placements(of, {Operand::shared});
     case PlacementRule::weighted_rows:
-      return shared_placements(of, Operand::weights);
+      return shared_placements(of, {Operand::weights});
+    case PlacementRule::modulated:
+      return shared_placements(of, {Operand::scale, Operand::shift});
     case PlacementRule::tokens_of_x:
       return routing_placements(of, of.either(Operand::x));
     case PlacementRule::tokens_of_y:

@@ -32,7 +32,7 @@ void use(const ModelConfig& model) {
       sum += global_elements(graph.tensors.at(weight));
     }
   }
-  demand(sum == parameters.total());
+  demand(sum == parameters.trained());
 }
 
 }  // namespace

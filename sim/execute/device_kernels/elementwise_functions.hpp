@@ -187,4 +187,38 @@ struct Add {
   }
 };
 
+/// [x, scale, (shift)] -> [y], scale and shift of a sequence; -; tokens, width, whether shifted;
+/// what is added to scale
+template <class Real, class Args = Arguments>
+struct Modulate {
+  Args a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    const std::int64_t width = a.size[1];
+    const std::int64_t of = i / (a.size[0] * width) * width + i % width;
+    const Real scale = static_cast<Real>(a.number[0]) + load<Real>(a.in[1], of);
+    const Real shift = a.size[2] != 0 ? load<Real>(a.in[2], of) : Real{0};
+    put(a, 0, i, load<Real>(a.in[0], i) * scale + shift);
+  }
+};
+
+/// [x, g_y] -> [g_scale, (g_shift)], an index per number of a sequence; -; tokens, width, whether
+/// shifted
+template <class Real, class Args = Arguments>
+struct ModulationGradient {
+  Args a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    const std::int64_t width = a.size[1];
+    const std::int64_t first = i / width * a.size[0] * width + i % width;
+    Real scale = 0;
+    Real shift = 0;
+    for (std::int64_t token = 0; token < a.size[0]; ++token) {
+      const Real g = load<Real>(a.in[1], first + token * width);
+      scale += g * load<Real>(a.in[0], first + token * width);
+      shift += g;
+    }
+    put(a, 0, i, scale);
+    if (a.size[2] != 0) put(a, 1, i, shift);
+  }
+};
+
 }  // namespace lockstep::kernels

@@ -40,12 +40,16 @@ namespace lockstep {
   EACH(drop, Drop)                                             \
   EACH(drop_gradient, DropGradient)                            \
   EACH(add, Add)                                               \
+  EACH(modulate, Modulate)                                     \
+  EACH(modulation_gradient, ModulationGradient)                \
   EACH(look_up, LookUp)                                        \
   EACH(look_up_gradient, LookUpGradient)                       \
   TEAMS(loss_maximum, LossMaximum)                             \
   TEAMS(loss_sum, LossSum)                                     \
   TEAMS(loss, Loss)                                            \
   EACH(loss_gradient, LossGradient)                            \
+  TEAMS(squared_error, SquaredError)                           \
+  EACH(squared_error_gradient, SquaredErrorGradient)           \
   TEAMS(route, Route)                                          \
   TEAMS(route_gradient, RouteGradient)                         \
   TEAMS(assign_slots, AssignSlots)                             \

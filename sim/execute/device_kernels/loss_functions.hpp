@@ -73,7 +73,8 @@ struct LossSum {
   }
 };
 
-/// [maximum, sum, target] -> [loss], one team; -; rows; factor
+/// [maximum, sum, target] or, of errors, [sum] -> [loss], one team; -; rows, whether of errors;
+/// factor
 template <class Real, class Args = Arguments>
 struct Loss {
   Args a;
@@ -81,8 +82,9 @@ struct Loss {
   LOCKSTEP_BOTH void operator()(std::int64_t, Team& team) const {
     Real sum = 0;
     for (std::int64_t i = team.lane(); i < a.size[0]; i += team.lanes()) {
-      sum += static_cast<Real>(a.number[0]) *
-             (load<Real>(a.in[0], i) + std::log(load<Real>(a.in[1], i)) - load<Real>(a.in[2], i));
+      Real own = load<Real>(a.in[0], i);
+      if (a.size[1] == 0) own += std::log(load<Real>(a.in[1], i)) - load<Real>(a.in[2], i);
+      sum += static_cast<Real>(a.number[0]) * own;
     }
     sum = team.sum(sum);
     if (team.lane() == 0) put(a, 0, 0, sum);
@@ -102,6 +104,33 @@ struct LossGradient {
     const Real p =
         std::exp(load<Real>(a.in[0], i) - load<Real>(a.in[2], row)) / load<Real>(a.in[3], row);
     put(a, 0, i, static_cast<Real>(a.number[0]) * (p - (place == own ? Real{1} : Real{0})));
+  }
+};
+
+/// [x, target] -> [sum], a team per row; -; width
+template <class Real, class Args = Arguments>
+struct SquaredError {
+  Args a;
+  template <class Team>
+  LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
+    Real sum = 0;
+    for (std::int64_t i = row * a.size[0] + team.lane(); i < (row + 1) * a.size[0];
+         i += team.lanes()) {
+      const Real error = load<Real>(a.in[0], i) - load<Real>(a.in[1], i);
+      sum += error * error;
+    }
+    sum = team.sum(sum);
+    if (team.lane() == 0) put(a, 0, row, sum);
+  }
+};
+
+/// [x, target] -> [g_x]; -; -; factor
+template <class Real, class Args = Arguments>
+struct SquaredErrorGradient {
+  Args a;
+  LOCKSTEP_BOTH void operator()(std::int64_t i) const {
+    put(a, 0, i,
+        2 * static_cast<Real>(a.number[0]) * (load<Real>(a.in[0], i) - load<Real>(a.in[1], i)));
   }
 };
 

@@ -8,8 +8,8 @@
 /// Normalizations; see functions.hpp.
 namespace lockstep::kernels {
 
-/// [x, gain, (bias)] -> [y, statistics], a team per row; -; width, whether centered, whether
-/// biased, gains (width, or a multiple of it: of as many rows, over and over); epsilon
+/// [x, (gain, (bias))] -> [y, statistics], a team per row; -; width, whether centered, whether
+/// biased, gains (width, or a multiple of it: of as many rows, over and over; 0: none); epsilon
 template <class Real, class Args = Arguments>
 struct Normalise {
   Args a;
@@ -34,7 +34,8 @@ struct Normalise {
     for (std::int64_t i = team.lane(); i < width; i += team.lanes()) {
       const Real bias = a.size[2] != 0 ? load<Real>(a.in[2], i) : Real{0};
       const Real x = load<Real>(a.in[0], row * width + i);
-      const Real gain = load<Real>(a.in[1], (row * width + i) % a.size[3]);
+      const Real gain =
+          a.size[3] != 0 ? load<Real>(a.in[1], (row * width + i) % a.size[3]) : Real{1};
       put(a, 0, row * width + i, (x - mean) * scale * gain + bias);
     }
     if (team.lane() != 0) return;
@@ -54,7 +55,8 @@ struct Statistics {
         scale{load<Real>(from, centred ? 2 * row + 1 : row)} {}
 };
 
-/// [x, gain, statistics, g_y] -> [g_x], a team per row; -; width, whether centered, gains
+/// [x, gain, statistics, g_y] -> [g_x], a team per row; -; width, whether centered, gains (0: none,
+/// and what stands for them is not read)
 template <class Real, class Args = Arguments>
 struct NormaliseInputGradient {
   Args a;
@@ -83,7 +85,8 @@ struct NormaliseInputGradient {
 
  private:
   [[nodiscard]] LOCKSTEP_BOTH Real upstream(std::int64_t i) const {
-    return load<Real>(a.in[3], i) * load<Real>(a.in[1], i % a.size[2]);
+    const Real g = load<Real>(a.in[3], i);
+    return a.size[2] != 0 ? g * load<Real>(a.in[1], i % a.size[2]) : g;
   }
 };
 

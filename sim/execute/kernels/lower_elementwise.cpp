@@ -165,6 +165,41 @@ void add(Lowering& to) {
   to.each(F::add);
 }
 
+/// Tokens and width of [b, s, h], and whether it is shifted; without a shift scale is a gate, to
+/// which nothing is added.
+struct Modulation {
+  Modulation(const PartLayout& layout, bool shifted)
+      : sizes{layout.axes[1].length(), width_of(layout), shifted ? 1 : 0},
+        more{shifted ? 1.0 : 0.0} {}
+
+  std::vector<std::int64_t> sizes;
+  double more;
+};
+
+void modulate(Lowering& to) {
+  const Modulation of{to.in(Operand::x), to.reads_it(Operand::shift)};
+  KernelLaunch& launch = to.each(F::modulate);
+  launch.sizes = of.sizes;
+  launch.numbers = {of.more};
+}
+
+void modulate_backward(Lowering& to) {
+  constexpr Operand kShift = gradient_of(Operand::shift);
+  const LoweredOperand g = to.read(gradient_of(Operand::y));
+  const Modulation of{to.in(Operand::x), to.writes_it(kShift)};
+  KernelLaunch& launch =
+      to.add(F::modulate, to.in(Operand::x).elements(), {g, to.read(Operand::scale)},
+             {to.written(gradient_of(Operand::x))});
+  launch.sizes = of.sizes;
+  launch.sizes.back() = 0;
+  launch.numbers = {of.more};
+  std::vector<LoweredOperand> results{to.written(gradient_of(Operand::scale))};
+  if (to.writes_it(kShift)) results.push_back(to.written(kShift));
+  to.add(F::modulation_gradient, to.in(Operand::scale).elements(), {to.read(Operand::x), g},
+         std::move(results))
+      .sizes = of.sizes;
+}
+
 void fill(Lowering& to) {
   for (std::size_t i = 0; i < to.writes.size(); ++i)
     to.add(F::fill, to.writes[i]->elements(), {}, {written_number(i)}).numbers = {0};
@@ -186,6 +221,8 @@ std::span<const KindLowering> elementwise_kinds() {
       KindLowering{OperationKind::dropout, dropout},
       KindLowering{OperationKind::dropout_backward, dropout_backward},
       KindLowering{OperationKind::add, add},
+      KindLowering{OperationKind::modulate, modulate},
+      KindLowering{OperationKind::modulate_backward, modulate_backward},
       KindLowering{OperationKind::fill, fill},
       KindLowering{OperationKind::scale, moved},
       KindLowering{OperationKind::cast, moved},

@@ -54,12 +54,20 @@ void loss_sum(Lowering& to) {
 void loss(Lowering& to) {
   KernelLaunch& launch = to.each(F::loss);
   launch.count = 1;
-  launch.sizes = {to.in(Operand::maximum).elements()};
+  launch.sizes = {to.in(Operand::sum).elements(), to.reads_it(Operand::maximum) ? 0 : 1};
   launch.numbers = {to.operation().factor};
 }
 
 void loss_backward(Lowering& to) {
   of_logits(to, F::loss_gradient).count = to.in(Operand::logits).elements();
+}
+
+void squared_error(Lowering& to) {
+  to.each(F::squared_error).sizes = {width_of(to.in(Operand::x))};
+}
+
+void squared_error_backward(Lowering& to) {
+  to.each(F::squared_error_gradient).numbers = {to.operation().factor};
 }
 
 }  // namespace
@@ -72,6 +80,8 @@ std::span<const KindLowering> loss_kinds() {
       KindLowering{OperationKind::loss_sum, loss_sum},
       KindLowering{OperationKind::loss, loss},
       KindLowering{OperationKind::loss_backward, loss_backward},
+      KindLowering{OperationKind::squared_error, squared_error},
+      KindLowering{OperationKind::squared_error_backward, squared_error_backward},
   };
   return kKinds;
 }

@@ -35,8 +35,9 @@ constexpr std::int64_t kMostParts = 64;
   return out;
 }
 
-/// As many as numbers are normalized together, or as many for every head.
+/// As many as numbers are normalized together, or as many for every head; 0: none.
 [[nodiscard]] std::int64_t gains_of(const Lowering& to, std::int64_t width) {
+  if (!to.reads_it(Operand::gain)) return 0;
   const std::int64_t gains = to.in(Operand::gain).elements();
   const bool biased = to.reads_it(Operand::bias) || to.writes_it(gradient_of(Operand::bias));
   if (gains == width || (gains % width == 0 && !biased)) return gains;
@@ -98,11 +99,13 @@ void normalization(Lowering& to) {
 void normalization_backward(Lowering& to) {
   const std::int64_t width = normalized(to);
   const std::int64_t gains = gains_of(to, width);
-  KernelLaunch& input = to.add(F::normalise_input_gradient, to.in(Operand::x).elements() / width,
-                               {to.read(Operand::x), to.read(Operand::gain),
-                                to.read(Operand::statistics), to.read(gradient_of(Operand::y))},
-                               {to.written(gradient_of(Operand::x))});
+  const LoweredOperand gain = to.read(gains > 0 ? Operand::gain : Operand::x);
+  KernelLaunch& input = to.add(
+      F::normalise_input_gradient, to.in(Operand::x).elements() / width,
+      {to.read(Operand::x), gain, to.read(Operand::statistics), to.read(gradient_of(Operand::y))},
+      {to.written(gradient_of(Operand::x))});
   input.sizes = {width, is_centred(to) ? 1 : 0, gains};
+  if (gains == 0) return;
   std::vector<LoweredOperand> results{to.written(gradient_of(Operand::gain))};
   if (to.writes_it(gradient_of(Operand::bias))) {
     results.push_back(to.written(gradient_of(Operand::bias)));

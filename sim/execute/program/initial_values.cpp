@@ -131,7 +131,6 @@ std::vector<double> input_values(std::uint64_t seed, const Tensor& tensor,
                                  const ProgramInput& input, const PartLayout& layout,
                                  int microbatch, const SampleOf& sample_of) {
   const Extent* batch = find_extent(tensor, Dim::batch);
-  if (batch == nullptr) throw ExecutionError{tensor.name + " has no batch to load"};
   std::vector<double> out;
   for (const std::int64_t index : layout.global_indices()) {
     if (index < 0) {
@@ -139,8 +138,10 @@ std::vector<double> input_values(std::uint64_t seed, const Tensor& tensor,
       continue;
     }
     const Place place = place_of(tensor, index);
-    const std::int64_t sample = sample_of ? sample_of(microbatch, place.batch, batch->size)
-                                          : std::int64_t{microbatch} * batch->size + place.batch;
+    std::int64_t sample = 0;  // the same for all of them where there is no batch
+    if (batch != nullptr)
+      sample = sample_of ? sample_of(microbatch, place.batch, batch->size)
+                         : std::int64_t{microbatch} * batch->size + place.batch;
     const std::uint64_t draw =
         mixed(mixed(mixed(seed, tensor.name), static_cast<std::uint64_t>(sample)),
               static_cast<std::uint64_t>(place.within));

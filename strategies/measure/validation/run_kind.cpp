@@ -34,6 +34,7 @@ RunKind run_kind_of(const Scenario& scenario) {
     out.model = transformer->experts ? "mixture of experts" : "transformer";
     if (transformer->encoder) out.model = "encoder and decoder";
     if (transformer->image) out.model = "vision transformer";
+    if (transformer->diffusion) out.model = "diffusion transformer";
     out.sequence = transformer->sequence;
   }
   const bool other = is_narrow(parallel.precision) && parallel.precision != Dtype::fp8;

@@ -18,10 +18,13 @@ struct ParameterCount {
   std::int64_t experts = 0;         // routed experts
   std::int64_t active_experts = 0;  // the routed experts that one token activates
   std::int64_t norms = 0;
+  std::int64_t modulation = 0;  // conditions of diffusion transformers and what follows from them
   std::int64_t convolutions = 0;
+  std::int64_t fixed = 0;  // tables that are not trained
 
-  [[nodiscard]] std::int64_t total() const {
-    return embedding + attention + mlp + router + experts + norms + convolutions;
+  [[nodiscard]] std::int64_t total() const { return trained() + fixed; }
+  [[nodiscard]] std::int64_t trained() const {
+    return embedding + attention + mlp + router + experts + norms + modulation + convolutions;
   }
   /// Parameters active per token.
   [[nodiscard]] std::int64_t active() const { return total() - experts + active_experts; }

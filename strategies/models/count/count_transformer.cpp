@@ -32,6 +32,7 @@ std::int64_t mlp_of(const TransformerConfig& c, std::int64_t ffn) {
 
 /// Elements per normalized unit: gain, and bias of layer norm.
 std::int64_t norm_of(const TransformerConfig& c, std::int64_t width) {
+  if (!c.norm_gain) return 0;
   return c.norm == Normalization::layer && c.norm_bias ? 2 * width : width;
 }
 
@@ -58,7 +59,20 @@ std::int64_t patch_embedding_of(const TransformerConfig& c) {
   return matrix(c.image->patch_values(), c.hidden, true);
 }
 
+/// Values that a diffusion transformer predicts for a patch.
+std::int64_t predicted_of(const TransformerConfig& c) {
+  return c.diffusion->predictions() * c.image->patch_values();
+}
+
+/// Matrices that a vector of conditions passes: an MLP of timesteps, six vectors of every layer
+/// (adaLN-Zero) and two of the head.
+std::int64_t modulation_matrices(const TransformerConfig& c, bool bias) {
+  return matrix(c.diffusion->frequencies, c.hidden, bias) + matrix(c.hidden, c.hidden, bias) +
+         matrix(c.hidden, (6 * c.layers + 2) * c.hidden, bias);
+}
+
 std::int64_t embedding_of(const TransformerConfig& c) {
+  if (c.diffusion) return patch_embedding_of(c) + matrix(c.hidden, predicted_of(c), true);
   if (c.image) {
     return patch_embedding_of(c) + (c.image->class_token ? c.hidden : 0) +
            position_rows(c) * c.hidden + matrix(c.hidden, c.vocabulary, c.head_bias);
@@ -86,6 +100,16 @@ double attention_flops(const TransformerConfig& c, bool causal, bool windowed) {
   const bool all = !causal && !visible.limits(c.sequence);
   const double pairs = all ? elements(c.sequence, c.sequence) : visible_pairs(visible, c.sequence);
   return 2 * pairs * elements(c.heads, keys + values);
+}
+
+/// Of an image whose layers take `layers` FLOPs.
+FlopCount diffusion_flops(const TransformerConfig& c, double layers) {
+  const double patches = gemm(c.sequence, elements(c.image->patch_values(), c.hidden));
+  const double timestep = gemm(1, elements(c.diffusion->frequencies, c.hidden));
+  const double head = gemm(c.sequence, elements(c.hidden, predicted_of(c)));
+  const auto modulation = static_cast<double>(modulation_matrices(c, false));
+  return {.forward = patches + layers + gemm(1, modulation) + head,
+          .with_data = patches + timestep};
 }
 
 /// The layer of the model that layer `index` is like: the last one behind it.
@@ -166,6 +190,10 @@ ParameterCount count_transformer(const TransformerConfig& c) {
     }
   }
   add_prediction(c, out);
+  if (c.diffusion) {
+    out.modulation = modulation_matrices(c, true) + (c.vocabulary + 1) * c.hidden;
+    out.fixed = c.sequence * c.hidden;
+  }
   return out;
 }
 
@@ -178,6 +206,7 @@ FlopCount transformer_flops(TransformerConfig c, const FlopConvention& conventio
   const auto met =
       static_cast<double>(parts.attention + parts.mlp + parts.router + parts.active_experts);
   double sum = gemm(c.sequence, met) + attention;
+  if (c.diffusion) return diffusion_flops(c, sum);
   if (c.image) {
     const double patches = gemm(c.image->patches(), elements(c.image->patch_values(), c.hidden));
     if (convention.vocabulary) sum += gemm(1, elements(c.hidden, c.vocabulary));

@@ -17,7 +17,8 @@ ModelConfig read_own_form(ObjectReader& in, bool with_source) {
   model.family =
       in.string({"family", "Family by which `lockstep list models` groups (default: none)"}, "");
   const std::string kind =
-      in.kind("kind", "kind of model", {"transformer", "t5", "vit", "mlp", "resnet"}, "transformer")
+      in.kind("kind", "kind of model", {"transformer", "t5", "vit", "dit", "mlp", "resnet"},
+              "transformer")
           .value_or("");
   if (kind == "transformer") {
     model.shape = read_transformer(in);
@@ -25,6 +26,8 @@ ModelConfig read_own_form(ObjectReader& in, bool with_source) {
     model.shape = read_t5(in);
   } else if (kind == "vit") {
     model.shape = read_vit(in);
+  } else if (kind == "dit") {
+    model.shape = read_dit(in);
   } else if (kind == "mlp") {
     model.shape = read_mlp(in);
   } else if (kind == "resnet") {
@@ -50,7 +53,7 @@ ModelConfig read_model(const JsonDocument& document) {
 JsonValue model_schema() {
   return schema_of("model",
                    "A model by its shape: a transformer, an encoder and a decoder (T5), a vision "
-                   "transformer, an MLP or a ResNet. Hugging Face "
+                   "transformer, a diffusion transformer, an MLP or a ResNet. Hugging Face "
                    "config.json files are read too; this schema describes Lockstep's own form.",
                    [](ObjectReader& in) { return read_own_form(in, true); });
 }

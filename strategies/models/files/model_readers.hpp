@@ -18,9 +18,14 @@ inline constexpr double kMostParameters = 1e16;
 /// The keys of each kind in Lockstep's format, except name and source.
 [[nodiscard]] TransformerConfig read_transformer(ObjectReader& in);
 [[nodiscard]] TransformerConfig read_vit(ObjectReader& in);
+[[nodiscard]] TransformerConfig read_dit(ObjectReader& in);
 [[nodiscard]] TransformerConfig read_t5(ObjectReader& in);
 [[nodiscard]] MlpConfig read_mlp(ObjectReader& in);
 [[nodiscard]] ResNetConfig read_resnet(ObjectReader& in);
+
+/// Reports heads that do not divide the hidden size and patches that do not divide the image or are
+/// too many; sets the size of heads and the sequence length.
+void check_patches(ObjectReader& in, TransformerConfig& config);
 
 /// T5 without sizes: RMS norms, no biases; scores are stored, since a table is added to them.
 [[nodiscard]] TransformerConfig plain_t5();

@@ -48,9 +48,16 @@ TransformerConfig read_vit(ObjectReader& in) {
   config.attention = read_attention_kind(in);
   read_dropout(in, config);
   if (in.self().problems().any()) return config;
-  const ImageInput& image = *config.image;
   if (is_gated(config.function))
     in.note("activation", "\"swiglu\" and \"geglu\" are activations of gated MLPs alone");
+  check_patches(in, config);
+  if (is_too_large(config))
+    in.note(fmt::format("a model of more than {:g} parameters", kMostParameters));
+  return config;
+}
+
+void check_patches(ObjectReader& in, TransformerConfig& config) {
+  const ImageInput& image = *config.image;
   if (config.hidden % config.heads != 0)
     in.note("heads", fmt::format("a hidden size of {} is not divisible by {} heads", config.hidden,
                                  config.heads));
@@ -62,9 +69,6 @@ TransformerConfig read_vit(ObjectReader& in) {
             fmt::format("{} patches; an image may have {}", image.patches(), kLongestSequence));
   config.head_size = std::max<std::int64_t>(1, config.hidden / config.heads);
   config.sequence = std::max<std::int64_t>(1, image.tokens());
-  if (is_too_large(config))
-    in.note(fmt::format("a model of more than {:g} parameters", kMostParameters));
-  return config;
 }
 
 }  // namespace lockstep

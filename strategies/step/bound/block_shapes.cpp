@@ -196,7 +196,7 @@ struct FewLayers {
 [[nodiscard]] FewLayers few_layers(const ModelConfig& model, const PrecisionRecipe& recipe) {
   FewLayers out{model};
   const TransformerConfig* shape = model.transformer();
-  if (shape == nullptr || shape->encoder) return out;
+  if (shape == nullptr || shares_activation(*shape)) return out;
   const std::vector<int> kinds = kinds_of_layers(*shape, recipe);
   const auto repetition = repetition_of(kinds);
   if (!repetition) return out;

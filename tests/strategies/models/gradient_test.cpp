@@ -297,6 +297,19 @@ TEST_CASE("gradients of vision transformers are those of their loss") {
   }
 }
 
+TEST_CASE("gradients of diffusion transformers are those of their loss") {
+  for (const bool variance : {true, false}) {
+    TransformerConfig dit = tiny();
+    dit.layers = 2;
+    dit.causal = false;
+    dit.norm_gain = false;
+    dit.image = ImageInput{.side = 4, .patch = 2, .channels = 3, .class_token = false};
+    dit.sequence = dit.image->tokens();
+    dit.diffusion = DiffusionTransformer{.frequencies = 6, .learned_variance = variance};
+    CHECK(worst_difference(dit, {.batch = 2}) < kClose);
+  }
+}
+
 TEST_CASE("gradients of an encoder and a decoder are those of their loss") {
   TransformerConfig t5 = tiny();
   t5.layers = 2;

@@ -39,6 +39,7 @@ TEST_CASE("every scenario of the definitions ships") {
   const std::set<std::string> expected{"attention-two-gpus",
                                        "data-parallel-from-scratch",
                                        "deepseek-v3-2048-h800",
+                                       "diffusion-transformer",
                                        "diloco-two-sites",
                                        "encoder-decoder",
                                        "gpt-moe",

@@ -126,6 +126,19 @@ TEST_CASE("executed gradients of vision transformers are those of the loss") {
   }
 }
 
+TEST_CASE("executed gradients of diffusion transformers are those of the loss") {
+  for (const bool variance : {true, false}) {
+    TransformerConfig dit = tiny();
+    dit.layers = 2;
+    dit.causal = false;
+    dit.norm_gain = false;
+    dit.image = ImageInput{.side = 4, .patch = 2, .channels = 3, .class_token = false};
+    dit.sequence = dit.image->tokens();
+    dit.diffusion = DiffusionTransformer{.frequencies = 6, .learned_variance = variance};
+    CHECK(worst_difference(dit) < kClose);
+  }
+}
+
 TEST_CASE("executed gradients of MLPs and ResNets are those of the loss") {
   for (const ActivationFunction function :
        {ActivationFunction::relu, ActivationFunction::gelu, ActivationFunction::silu}) {

@@ -69,6 +69,20 @@ TEST_CASE("a vision transformer shrinks to images that its patches tile") {
   CHECK(test::trouble_shrinking(mean, parallel, 8) == "");
 }
 
+TEST_CASE("a diffusion transformer shrinks to latents that its patches tile") {
+  ParallelConfig parallel;
+  parallel.tp = 8;
+  parallel.dp = 8;
+  parallel.global_batch = 512;
+  parallel.sequence_parallel = true;
+  CHECK(test::trouble_shrinking(model_of("dit-xl-2"), parallel, 8) == "");
+  const ShrunkLayout small = shrink(model_of("dit-xl-2"), parallel, 8);
+  const TransformerConfig& shape = *small.model.transformer();
+  CHECK(shape.sequence == shape.image->patches());
+  CHECK(shape.sequence % small.parallel.tp == 0);
+  CHECK(shape.hidden == shape.heads * shape.head_size);
+}
+
 TEST_CASE("an encoder and a decoder both shrink") {
   ParallelConfig parallel;
   parallel.tp = 8;

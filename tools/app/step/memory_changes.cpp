@@ -188,7 +188,7 @@ std::vector<LayoutChange> memory_changes(const Scenario& scenario) {
 }
 
 Bytes least_bytes(const ModelConfig& model, const ParallelConfig& parallel) {
-  const std::int64_t parameters = count_parameters(model).total();
+  const std::int64_t parameters = count_parameters(model).trained();
   const std::int64_t copies =
       std::int64_t{parallel.dp} * parallel.cp;  // experts are cut over these
   const std::int64_t cut = std::int64_t{parallel.tp} * parallel.pp * (parallel.ep > 1 ? copies : 1);
@@ -220,7 +220,7 @@ MemoryShortfall memory_shortfall(const TrainingStepRequest& request, const Scena
   out.device = scenario.cluster.device.id;
   out.scenario = std::make_shared<const Scenario>(scenario);
   if (!request.step_only) out.changes = fitting_changes(request, scenario, capacity);
-  out.states = Bytes{count_parameters(scenario.model).total()} * state_bytes(scenario.parallel);
+  out.states = Bytes{count_parameters(scenario.model).trained()} * state_bytes(scenario.parallel);
   out.least_gpus = ceil_div(out.states.count(), capacity.count());
   return out;
 }

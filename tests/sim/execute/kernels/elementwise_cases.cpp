@@ -65,6 +65,23 @@ const Shape kTokens{{Dim::batch, 2}, {Dim::sequence, 3}, {Dim::ffn, 5}};
   return out;
 }
 
+/// A vector for each of two sequences of three tokens.
+[[nodiscard]] GradientCase modulate(std::string name, bool shifted) {
+  const Shape vector{{Dim::batch, 2}, {Dim::hidden, 4}};
+  const Shape tokens{{Dim::batch, 2}, {Dim::sequence, 3}, {Dim::hidden, 4}};
+  GradientCase out;
+  out.forward = operation_of(OperationKind::modulate, std::move(name));
+  out.reads = {spread("x", tokens), spread("scale", vector)};
+  if (shifted) out.reads.push_back(spread("shift", vector));
+  out.results = {zeros("y", tokens)};
+  out.backward = OperationKind::modulate_backward;
+  out.backward_reads = {x(0), x(1), gradient(0)};
+  out.gradients_of = {0, 1};
+  if (shifted) out.gradients_of.push_back(2);
+  out.terms = 3 + 2;
+  return out;
+}
+
 /// More tokens than rows, so that gradients of a row add up.
 [[nodiscard]] GradientCase embedding() {
   const Shape tokens{{Dim::batch, 2}, {Dim::sequence, 5}};
@@ -93,6 +110,8 @@ GradientCases elementwise_cases() {
           rotary("rotary of an odd size", 5),
           shared_rotary(),
           dropout(),
+          modulate("scale and shift of every sequence", true),
+          modulate("gate of every sequence", false),
           embedding()};
 }
 

@@ -55,12 +55,23 @@ void check_gradients(const GradientCase& test) {
 }
 
 /// Kinds whose values are tested in files of their own; cross-entropy as a whole.
-const std::set<OperationKind> kTestedElsewhere{
-    OperationKind::add,           OperationKind::loss_maximum,  OperationKind::loss_sum,
-    OperationKind::loss_backward, OperationKind::loss,          OperationKind::fill,
-    OperationKind::scale,         OperationKind::cast,          OperationKind::slice,
-    OperationKind::host_copy,     OperationKind::update,        OperationKind::check_finite,
-    OperationKind::momentum,      OperationKind::orthogonalize, OperationKind::gram};
+const std::set<OperationKind> kTestedElsewhere{OperationKind::add,
+                                               OperationKind::loss_maximum,
+                                               OperationKind::loss_sum,
+                                               OperationKind::loss_backward,
+                                               OperationKind::loss,
+                                               OperationKind::fill,
+                                               OperationKind::scale,
+                                               OperationKind::cast,
+                                               OperationKind::slice,
+                                               OperationKind::host_copy,
+                                               OperationKind::update,
+                                               OperationKind::check_finite,
+                                               OperationKind::momentum,
+                                               OperationKind::orthogonalize,
+                                               OperationKind::gram,
+                                               OperationKind::squared_error,
+                                               OperationKind::squared_error_backward};
 /// precondition: of the time and memory of SOAP, which is not executed.
 const std::set<OperationKind> kNoComputation{OperationKind::collective, OperationKind::send,
                                              OperationKind::receive, OperationKind::precondition};

@@ -127,6 +127,26 @@ TEST_CASE("a label beyond the vocabulary is refused") {
       "operation (loss_backward): row 5 of 5");
 }
 
+/// Errors 1, -2 and 3, 0: sums of squares 5 and 9, half of which are 7; slopes 2 / 2 times the
+/// errors.
+TEST_CASE("the squared error of predictions is summed row by row, then over all rows") {
+  const Shape shape{{Dim::batch, 1}, {Dim::sequence, 2}, {Dim::channels, 2}};
+  const Part x = with_values(zeros("x", shape), {2, 1, 4, 5});
+  const Part target = with_values(zeros("target", shape), {1, 3, 1, 5});
+  const auto of = [](OperationKind kind) {
+    Operation out = operation_of(kind);
+    out.factor = 0.5;
+    return out;
+  };
+  const Part sum = zeros("sum", {{Dim::batch, 1}, {Dim::sequence, 2}});
+  const auto sums = run<double>(of(OperationKind::squared_error), {x, target}, {sum})[0];
+  CHECK(sums == std::vector<double>{5, 9});
+  CHECK(run<double>(of(OperationKind::loss), {with_values(sum, sums)}, {zeros("loss", {})})[0][0] ==
+        7);
+  CHECK(run<double>(of(OperationKind::squared_error_backward), {x, target}, {x})[0] ==
+        std::vector<double>{1, -2, 3, 0});
+}
+
 /// The table's rows on two ranks: each looks up its own, the others are zero, and the sum is all.
 TEST_CASE("an embedding whose table is cut adds up to the whole") {
   const Part tokens = labels();

@@ -26,6 +26,14 @@ constexpr std::int64_t kHidden = 6;
   return out;
 }
 
+[[nodiscard]] GradientCase bare_norm(std::string name, Normalization kind) {
+  GradientCase out = norm(std::move(name), kind, false);
+  out.reads.pop_back();
+  out.backward_reads = {x(0), y(1), gradient(0)};
+  out.gradients_of = {0};
+  return out;
+}
+
 /// A gain for every head's numbers; `together`: all heads' are normalized together.
 [[nodiscard]] GradientCase norm_of_heads(bool together) {
   const Shape heads{{Dim::batch, 2}, {Dim::sequence, 2}, {Dim::heads, 3}, {Dim::head_size, 4}};
@@ -62,6 +70,8 @@ GradientCases norm_cases() {
   return {norm("layer norm", Normalization::layer, true),
           norm("layer norm without bias", Normalization::layer, false),
           norm("RMS norm", Normalization::rms, false),
+          bare_norm("layer norm without weights", Normalization::layer),
+          bare_norm("RMS norm without weights", Normalization::rms),
           norm_of_heads(false),
           norm_of_heads(true),
           batch_norm()};

@@ -209,5 +209,21 @@ TEST_CASE("relative positions are in buckets of distances, exact ones first") {
   CHECK(buckets(1, 3, true) == Numbers{0, 0, 0});
 }
 
+/// Two sequences of two tokens; with a shift one is added to the scale, without it is a gate.
+TEST_CASE("each sequence is scaled and shifted by its own vector") {
+  const Shape tokens{{Dim::batch, 2}, {Dim::sequence, 2}, {Dim::hidden, 1}};
+  const Part x = holding(tokens, {1, 2, 3, 4});
+  const Part scale = holding({{Dim::batch, 2}, {Dim::hidden, 1}}, {2, -1});
+  const Part shift = holding({{Dim::batch, 2}, {Dim::hidden, 1}}, {10, 20});
+  const Operation modulate = operation_of(OperationKind::modulate);
+  CHECK(run<double>(modulate, {x, scale, shift}, {x})[0] == Numbers{13, 16, 20, 20});
+  CHECK(run<double>(modulate, {x, scale}, {x})[0] == Numbers{2, 4, -3, -4});
+  const auto backward = run<double>(operation_of(OperationKind::modulate_backward),
+                                    {x, scale, holding(tokens, {1, 1, 1, 2})}, {x, scale, shift});
+  CHECK(backward[0] == Numbers{3, 3, 0, 0});
+  CHECK(backward[1] == Numbers{3, 11});
+  CHECK(backward[2] == Numbers{2, 3});
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -265,6 +265,41 @@ void copy(KernelCall<Real>& call) {
   }
 }
 
+/// x [b, s, h] by scale and shift [b, h]: x (1 + scale) + shift, or x scale without a shift.
+template <class Real>
+void modulate(KernelCall<Real>& call) {
+  const std::int64_t tokens = call.read(0).layout->axes[1].length();
+  const std::int64_t width = call.read(0).layout->axes[2].length();
+  const bool shifted = call.reads.size() == 3;
+  for (std::size_t i = 0; i < call.read(0).size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const auto of = static_cast<std::size_t>(at / width / tokens * width + at % width);
+    const Real x = call.read(0).data()[i];
+    const Real scaled = x * call.read(1).data()[of];
+    call.write(0).values[i] = shifted ? x + scaled + call.read(2).data()[of] : scaled;
+  }
+}
+
+/// [x, scale, g_y] -> [g_x, g_scale, (g_shift)]
+template <class Real>
+void modulate_backward(KernelCall<Real>& call) {
+  const std::int64_t tokens = call.read(0).layout->axes[1].length();
+  const std::int64_t width = call.read(0).layout->axes[2].length();
+  const bool shifted = call.writes.size() == 3;
+  for (std::size_t i = 0; i < call.read(0).size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const auto of = static_cast<std::size_t>(at / width / tokens * width + at % width);
+    const Real g = call.read(2).data()[i];
+    call.write(0).values[i] = g * call.read(1).data()[of] + (shifted ? g : Real{0});
+    call.write(1).values[of] += g * call.read(0).data()[i];
+    if (shifted) call.write(2).values[of] += g;
+  }
+}
+
+template void modulate(KernelCall<float>&);
+template void modulate(KernelCall<double>&);
+template void modulate_backward(KernelCall<float>&);
+template void modulate_backward(KernelCall<double>&);
 template void activation(KernelCall<float>&);
 template void activation(KernelCall<double>&);
 template void activation_backward(KernelCall<float>&);

@@ -66,6 +66,10 @@ void dropout_backward(KernelCall<Real>& call);
 template <class Real>
 void add(KernelCall<Real>& call);
 template <class Real>
+void modulate(KernelCall<Real>& call);
+template <class Real>
+void modulate_backward(KernelCall<Real>& call);
+template <class Real>
 void scale(KernelCall<Real>& call);
 template <class Real>
 void copy(KernelCall<Real>& call);
@@ -83,6 +87,10 @@ template <class Real>
 void loss(KernelCall<Real>& call);
 template <class Real>
 void loss_backward(KernelCall<Real>& call);
+template <class Real>
+void squared_error(KernelCall<Real>& call);
+template <class Real>
+void squared_error_backward(KernelCall<Real>& call);
 
 // experts.cpp
 template <class Real>

@@ -101,6 +101,10 @@ void loss_sum(KernelCall<Real>& call) {
 template <class Real>
 void loss(KernelCall<Real>& call) {
   const auto factor = static_cast<Real>(call.operation->factor);
+  if (call.reads.size() == 1) {  // errors
+    for (const Real sum : *call.read(0).values) call.write(0).values[0] += factor * sum;
+    return;
+  }
   for (std::size_t i = 0; i < call.read(0).size(); ++i) {
     call.write(0).values[0] += factor * (call.read(0).data()[i] + std::log(call.read(1).data()[i]) -
                                          call.read(2).data()[i]);
@@ -123,6 +127,26 @@ void loss_backward(KernelCall<Real>& call) {
   }
 }
 
+template <class Real>
+void squared_error(KernelCall<Real>& call) {
+  const auto width = static_cast<std::size_t>(call.read(0).layout->axes.back().length());
+  for (std::size_t i = 0; i < call.read(0).size(); ++i) {
+    const Real error = call.read(0).data()[i] - call.read(1).data()[i];
+    call.write(0).values[i / width] += error * error;
+  }
+}
+
+template <class Real>
+void squared_error_backward(KernelCall<Real>& call) {
+  const auto factor = static_cast<Real>(call.operation->factor);
+  for (std::size_t i = 0; i < call.read(0).size(); ++i)
+    call.write(0).values[i] = 2 * factor * (call.read(0).data()[i] - call.read(1).data()[i]);
+}
+
+template void squared_error(KernelCall<float>&);
+template void squared_error(KernelCall<double>&);
+template void squared_error_backward(KernelCall<float>&);
+template void squared_error_backward(KernelCall<double>&);
 template void embedding(KernelCall<float>&);
 template void embedding(KernelCall<double>&);
 template void embedding_backward(KernelCall<float>&);

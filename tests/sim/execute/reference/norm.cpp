@@ -74,7 +74,8 @@ void normalization(KernelCall<Real>& call) {
   const KernelOperand<Real>& x = call.read(0);
   const bool layer = call.operation->norm == Normalization::layer;
   const std::size_t n = width_of(call);
-  const std::size_t gains = call.read(1).size();  // n, or as many for every head
+  // n, or as many for every head
+  const std::size_t gains = call.reads.size() > 1 ? call.read(1).size() : 0;
   const std::size_t kept = layer ? 2 : 1;
   for (std::size_t row = 0; row * n < x.size(); ++row) {
     const Real* from = x.data() + row * n;
@@ -84,9 +85,8 @@ void normalization(KernelCall<Real>& call) {
     if (layer) statistics[0] = moments.mean;
     for (std::size_t i = 0; i < n; ++i) {
       const Real bias = call.reads.size() > 2 ? call.read(2).data()[i] : 0;
-      call.write(0).values[row * n + i] =
-          (from[i] - moments.mean) * moments.scale * call.read(1).data()[(row * n + i) % gains] +
-          bias;
+      const Real gain = gains > 0 ? call.read(1).data()[(row * n + i) % gains] : 1;
+      call.write(0).values[row * n + i] = (from[i] - moments.mean) * moments.scale * gain + bias;
     }
   }
 }
@@ -94,20 +94,23 @@ void normalization(KernelCall<Real>& call) {
 template <class Real>
 void normalization_backward(KernelCall<Real>& call) {
   const KernelOperand<Real>& x = call.read(0);
-  const KernelOperand<Real>& g = call.read(3);
+  const bool has_gain = call.writes.size() > 1;
+  const KernelOperand<Real>& kept_of = call.read(has_gain ? 2 : 1);
+  const KernelOperand<Real>& g = call.read(has_gain ? 3 : 2);
   const bool layer = call.operation->norm == Normalization::layer;
   const std::size_t n = width_of(call);
-  const std::size_t gains = call.read(1).size();
   const std::size_t kept = layer ? 2 : 1;
   std::vector<Real> h(n);
   for (std::size_t row = 0; row * n < x.size(); ++row) {
     const Real* from = x.data() + row * n;
-    const Real* statistics = call.read(2).data() + row * kept;
+    const Real* statistics = kept_of.data() + row * kept;
     const Moments<Real> moments{layer ? statistics[0] : 0, statistics[kept - 1]};
     for (std::size_t i = 0; i < n; ++i) {
       const Real gradient = g.data()[row * n + i];
-      const std::size_t gain = (row * n + i) % gains;
-      h[i] = gradient * call.read(1).data()[gain];
+      h[i] = gradient;
+      if (!has_gain) continue;
+      const std::size_t gain = (row * n + i) % call.read(1).size();
+      h[i] *= call.read(1).data()[gain];
       call.write(1).values[gain] += gradient * (from[i] - moments.mean) * moments.scale;
       if (call.writes.size() > 2) call.write(2).values[i] += gradient;
     }

@@ -117,6 +117,14 @@ template <class Real>
       return kernels::pool_tokens<Real>;
     case Kind::pool_tokens_backward:
       return kernels::pool_tokens_backward<Real>;
+    case Kind::modulate:
+      return kernels::modulate<Real>;
+    case Kind::modulate_backward:
+      return kernels::modulate_backward<Real>;
+    case Kind::squared_error:
+      return kernels::squared_error<Real>;
+    case Kind::squared_error_backward:
+      return kernels::squared_error_backward<Real>;
     case Kind::fill:
     case Kind::check_finite:
       return [](KernelCall<Real>&) {};

@@ -125,6 +125,25 @@ TEST_CASE("parameters are those that are published") {
   CHECK(counted("vit-b-16").total() == 86'567'656);
   CHECK(counted("vit-l-16").total() == 304'326'632);
   CHECK(counted("vit-h-14").total() == 632'045'800);  // timm's vit_huge_patch14_224
+  // facebookresearch/DiT: with p^2 c = 16 latent values of a patch 16 h + h of its embedding, 256 h
+  // + h and h^2 + h of the timestep's MLP, 1001 h of labels; in each of l layers 4 h^2 + 4 h of
+  // attention, 8 h^2 + 5 h of the MLP and 6 h^2 + 6 h of adaLN; 2 h^2 + 2 h of the head's and 32 h
+  // + 32 of its own. Sines and cosines of 256 patches are parameters that are not trained.
+  const auto dit = [](std::int64_t l, std::int64_t h) {
+    return 17 * h + 257 * h + h * h + h + 1001 * h + l * (18 * h * h + 15 * h) + 2 * h * h + 2 * h +
+           32 * h + 32 + 256 * h;
+  };
+  CHECK(counted("dit-xl-2").total() == 675'129'632);
+  CHECK(counted("dit-xl-2").fixed == 294'912);
+  CHECK(dit(28, 1152) == 675'129'632);
+  CHECK(counted("dit-s-2").total() == dit(12, 384));
+  CHECK(counted("dit-b-2").total() == dit(12, 768));
+  CHECK(counted("dit-l-2").total() == dit(24, 1024));
+  // Table 4 of the paper, in millions, of what is trained.
+  CHECK(std::lround(1000 * billions(counted("dit-s-2").trained())) == 33);
+  CHECK(std::lround(1000 * billions(counted("dit-b-2").trained())) == 130);
+  CHECK(std::lround(1000 * billions(counted("dit-l-2").trained())) == 458);
+  CHECK(std::lround(1000 * billions(counted("dit-xl-2").trained())) == 675);
   // google-t5: V h of the embedding of both stacks and the output layer; with i = heads * d_kv in
   // every layer of the encoder 4 h i + 2 h F and two gains of h, of the decoder 8 h i + 2 h F and
   // three; a last gain of h of each; two tables of 32 buckets for every head.
@@ -176,7 +195,7 @@ TEST_CASE("every shipped model's parameters are those of its graph's weights") {
     const ModelConfig model = shipped(id);
     const ModelGraph graph = build_model(model, {});
     CHECK(testing::graph_problems(graph).empty());
-    CHECK(count_parameters(model).total() == testing::weight_elements(graph));
+    CHECK(count_parameters(model).trained() == testing::weight_elements(graph));
   }
 }
 
@@ -257,7 +276,7 @@ TEST_CASE("what families differ in counts as the graph has it") {
     const ModelConfig model{.name = "test", .shape = shape, .source = {}};
     const ModelGraph graph = build_model(model, {});
     for (const std::string& problem : testing::graph_problems(graph)) FAIL_CHECK(problem);
-    CHECK(count_parameters(model).total() == testing::weight_elements(graph));
+    CHECK(count_parameters(model).trained() == testing::weight_elements(graph));
     const FlopCount count = count_flops(model, {.causal = false, .vocabulary = true});
     CHECK(count.forward == doctest::Approx(graph_flops(graph, &Block::forward)).epsilon(1e-12));
     CHECK(count.training() == doctest::Approx(graph_flops(graph, &Block::forward) +
@@ -303,6 +322,15 @@ TEST_CASE("what families differ in counts as the graph has it") {
       of.sequence = of.image->tokens();
     });
   }
+  for (const bool variance : {true, false}) {
+    check([variance](auto& of) {
+      of.image = ImageInput{.side = 6, .patch = 2, .channels = 3, .class_token = false};
+      of.sequence = of.image->tokens();
+      of.norm_gain = false;
+      of.diffusion = DiffusionTransformer{.learned_variance = variance};
+    });
+  }
+  check([](auto& of) { of.norm_gain = false; });
   check([](auto& of) { of.bias = false; });
   check([](auto& of) {
     of.bias = false;
@@ -337,6 +365,24 @@ TEST_CASE("a forward pass of ResNet-50 is 4.1 GMACs") {
   CHECK(count_flops(shipped("resnet-50")).forward / 2e9 == doctest::Approx(4.09).epsilon(0.002));
   // Lin et al. 2019, arXiv 1811.08383, table 2: 33 GMACs for a TSM of 8 frames.
   CHECK(count_flops(shipped("tsm-resnet-50")).forward / 2e9 == doctest::Approx(33).epsilon(0.01));
+}
+
+TEST_CASE("a forward pass of DiT-XL/2 is 118.6 GMACs") {
+  // Per image 256 patches of 16 values, 28 layers of 256 tokens with 12 h^2 weights each and all
+  // 256^2 pairs of tokens; once h (256 + h) of the timestep and h^2 for each of 28 * 6 + 2 vectors;
+  // 32 values of each patch.
+  const double h = 1152;
+  const double tokens = 28 * (256 * 12 * h * h + 2 * 256 * 256 * h) + 256 * 16 * h + 256 * 32 * h;
+  const double rows = 256 * h + h * h + (28 * 6 + 2) * h * h;
+  const FlopCount dit = count_flops(shipped("dit-xl-2"));
+  CHECK(dit.forward == 2 * (tokens + rows));
+  CHECK(dit.with_data == 2 * (256 * 16 * h + 256 * h));
+  CHECK(dit.tokens == 1);
+  // Table 4 of the paper (Gflops, which are multiply-adds).
+  CHECK(dit.forward / 2e9 == doctest::Approx(118.64).epsilon(0.0005));
+  CHECK(count_flops(shipped("dit-s-2")).forward / 2e9 == doctest::Approx(6.06).epsilon(0.001));
+  CHECK(count_flops(shipped("dit-b-2")).forward / 2e9 == doctest::Approx(23.01).epsilon(0.0005));
+  CHECK(count_flops(shipped("dit-l-2")).forward / 2e9 == doctest::Approx(80.71).epsilon(0.0005));
 }
 
 TEST_CASE("a forward pass of ViT-B/16 is 17.6 GMACs") {

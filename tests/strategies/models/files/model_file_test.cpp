@@ -161,6 +161,25 @@ TEST_CASE("the sequence of a vision transformer follows from image and patch") {
   CHECK_FALSE(mean.reads_text());
 }
 
+TEST_CASE("a diffusion transformer's sequence follows from latents and patch") {
+  const TransformerConfig dit = *load_model(kModels / "dit-xl-2.json").transformer();
+  CHECK(dit.sequence == 16 * 16);
+  CHECK(dit.head_size == 72);
+  CHECK(dit.diffusion->learned_variance);
+  CHECK_FALSE(dit.norm_gain);
+  const std::string own = R"({"name": "m", "source": "s", "kind": "dit", "layers": 1,
+"hidden": 8, "heads": 2)";
+  CHECK(model_from(own + R"(, "image": 64, "patch": 8})").transformer()->sequence == 64);
+  CHECK(error_of(own + R"(, "patch": 3})") ==
+        "m.json:2:35: error: /patch: an image of 32 pixels is not divisible by patches of 3\n"
+        "1 error; nothing was run");
+  for (const std::string key : {"seq", "pooling", "activation", "dropout"}) {
+    CAPTURE(key);
+    CHECK(error_of(own + ", \"" + key + "\": 4}").find("unknown key \"" + key + "\"") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("what a vision transformer cannot have is refused with its place") {
   const std::string vit = R"({"name": "m", "source": "s", "kind": "vit", "layers": 1,
 "hidden": 8, "heads": 2)";

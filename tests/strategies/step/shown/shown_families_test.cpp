@@ -57,4 +57,27 @@ TEST_CASE(
         Sent{own.count + encoders.count, own.bytes + encoders.bytes});
 }
 
+TEST_CASE("diffusion-transformer: what scales tokens is summed where ranks have different ones") {
+  constexpr std::int64_t kTokens = 2LL * 32 * 256 * 1152;  // bf16, 32 images
+  constexpr std::int64_t kVector = 2LL * 32 * 1152;
+  const Shown alike("diffusion-transformer", {"parallel.tp=2", "parallel.dp=4"});
+  CHECK(alike.scenario().model.transformer()->sequence == 16 * 16);
+  CHECK(sample_name(alike.scenario().model) == "image");
+  CHECK(alike.sent("tp", "layer.forward") == messages(28 * 2, 2, kTokens));
+  CHECK(alike.sent("tp", "layer.backward") == messages(28 * 2, 2, kTokens));
+  CHECK(alike.sent("tp", "head.backward") == Sent{});
+  const Shown apart("diffusion-transformer",
+                    {"parallel.tp=2", "parallel.dp=4", "parallel.sequence_parallel=true"});
+  // Of each half what it reads is gathered, also for gradients of its weights, and so is the
+  // gradient of its result; that of what it reads is scattered.
+  constexpr std::int64_t kBack = 2 * 3;
+  // Shift, scale and gate of both halves of a layer, shift and scale of the head.
+  const Sent tokens = apart.sent("tp", "layer.forward");
+  const Sent back = apart.sent("tp", "layer.backward");
+  CHECK(tokens == messages(28 * 2, 4, kTokens));
+  CHECK(back.count == 28 * 2 * (kBack + 6));
+  CHECK(back.bytes == 28 * 2 * (kBack * kTokens + 6 * kVector));
+  CHECK(apart.sent("tp", "head.backward") == messages(2, 2, kVector));
+}
+
 }  // namespace lockstep::test

@@ -79,8 +79,10 @@ std::pair<Duration, std::uint64_t> fastest(const PlanSpace& space, std::uint64_t
   return *out;
 }
 
-TEST_CASE("a search finds what simulating every point finds: images, an encoder and a decoder") {
-  for (const auto& [model, least] : {std::pair{"vit-b-16", 20U}, {"t5-small", 12U}}) {
+TEST_CASE(
+    "a search finds what simulating every point finds: images, latents, an encoder and a decoder") {
+  for (const auto& [model, least] :
+       {std::pair{"vit-b-16", 20U}, {"dit-s-2", 12U}, {"t5-small", 12U}}) {
     CAPTURE(model);
     const PlanSpace space = make_space(request_of(model));
     const auto [step, index] = fastest(space, least);

@@ -51,6 +51,7 @@ std::map<std::string, std::string> scenarios() {
       {"t5", own("t5", R"("layers": 2, "hidden": 256, "heads": 4, "seq": 64, "encoder_seq": 128,
         "vocab": 1000)")},
       {"vit", own("vit", R"("layers": 2, "hidden": 256, "heads": 4, "image": 64)")},
+      {"dit", own("dit", R"("layers": 2, "hidden": 256, "heads": 4)")},
   };
 }
 
@@ -316,6 +317,19 @@ std::vector<Key> keys_of_vit() {
   };
 }
 
+std::vector<Key> keys_of_dit() {
+  return {{"layers", {"dit", {}, "3"}, {}},
+          {"hidden", {"dit", {}, "512"}, {"dit", {}, "255"}},
+          {"heads", {"dit", {}, "8"}, {"dit", {}, "3"}},
+          {"ffn", {"dit", {}, "512"}, {}},
+          {"image", {"dit", {}, "64"}, {"dit", {}, "31"}},
+          {"patch", {"dit", {}, "4"}, {"dit", {}, "3"}},
+          {"channels", {"dit", {}, "16"}, {}},
+          {"classes", {"dit", {}, "100000"}, {}},
+          {"learned_variance", {"dit", {}, "false"}, {}},
+          {"attention", {"dit", {}, "unfused"}, {}}};
+}
+
 std::vector<Key> keys_of_mlp() {
   return {
       {"hidden", {"own mlp", {}, "2048"}, {}},
@@ -448,6 +462,7 @@ TEST_CASE("every key of a scenario's model has an effect, or is reported to have
   walk("transformer", keys_of_transformer());
   walk("t5", keys_of_t5());
   walk("vit", keys_of_vit());
+  walk("dit", keys_of_dit());
   walk("mlp", keys_of_mlp());
   walk("resnet", keys_of_resnet());
 }

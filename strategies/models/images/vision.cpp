@@ -3,12 +3,8 @@
 
 namespace lockstep {
 
-namespace {
-
-using Kind = OperationKind;
-
 /// y = x w + bias, of every patch's values.
-[[nodiscard]] Ref append_patches(BlockBuilder& block, const TransformerParts& parts) {
+Ref append_patches(BlockBuilder& block, const TransformerParts& parts) {
   const ImageInput& image = *parts.config.image;
   const Extent patches{Dim::sequence, image.patches()};
   const Extent values{Dim::channels, image.patch_values()};
@@ -20,6 +16,10 @@ using Kind = OperationKind;
   block.matmul("patch_embedding", {.tensor = input}, weight, bias, y, block.options().wide_math());
   return y;
 }
+
+namespace {
+
+using Kind = OperationKind;
 
 [[nodiscard]] Ref append_class_token(BlockBuilder& block, const TransformerParts& parts,
                                      const Ref& patches) {
