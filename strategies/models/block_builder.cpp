@@ -62,7 +62,7 @@ void GraphBuilder::share(TensorId value, int position) {
   Tensor gradient = graph.tensors.at(value);
   gradient.name += ".gradient";
   gradient.category = Category::buffer;
-  shared = SharedActivation{value, add(std::move(gradient)), position};
+  graph.shared = SharedActivation{value, add(std::move(gradient)), position};
 }
 
 std::optional<Operation> GraphBuilder::cast_of(const Ref& x, Dtype math) {

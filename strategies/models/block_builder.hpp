@@ -18,18 +18,6 @@ struct Boundary {
   TensorId gradient = 0;
 };
 
-/// An activation of one position that blocks at later ones read, and its gradient, to which they
-/// add.
-struct SharedActivation {
-  TensorId value = 0;
-  TensorId gradient = 0;
-  int position = 0;
-
-  /// As other positions name them.
-  [[nodiscard]] Ref read() const { return {.tensor = value, .position = position}; }
-  [[nodiscard]] Ref sum() const { return {.tensor = gradient, .position = position}; }
-};
-
 /// A graph under construction: what all blocks share.
 class GraphBuilder {
  public:
@@ -57,7 +45,6 @@ class GraphBuilder {
 
   BuildOptions options;
   ModelGraph graph{};
-  std::optional<SharedActivation> shared{};
   /// Has later positions read an activation of this one.
   void share(TensorId value, int position);
 

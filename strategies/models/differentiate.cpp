@@ -32,8 +32,9 @@ Reverse::Reverse(GraphBuilder& graph, Block& block, int last_fused)
     sums_.emplace(key({.tensor = *block.output, .further = 1}), gradient);
   }
   // All later positions have added to it by then.
-  if (graph.shared)
-    sums_.emplace(key({.tensor = graph.shared->value}), Ref{.tensor = graph.shared->gradient});
+  if (graph.graph.shared)
+    sums_.emplace(key({.tensor = graph.graph.shared->value}),
+                  Ref{.tensor = graph.graph.shared->gradient});
   count_uses();
 }
 
@@ -142,15 +143,15 @@ void Reverse::arrived(const Ref& of, const Ref& at) {
 }
 
 void Reverse::add_to_shared() {
-  if (!graph_.shared) return;
-  const auto own = sums_.find(key(graph_.shared->read()));
+  if (!graph_.graph.shared) return;
+  const auto own = sums_.find(key(graph_.graph.shared->read()));
   if (own == sums_.end()) return;
   Operation sum;
   sum.kind = OperationKind::add;
-  sum.name = tensor(graph_.shared->read()).name + ".gradient_sum";
+  sum.name = tensor(graph_.graph.shared->read()).name + ".gradient_sum";
   sum.purpose = Purpose::backward;
-  sum.reads = {graph_.shared->sum(), own->second};
-  sum.writes = {graph_.shared->sum()};
+  sum.reads = {graph_.graph.shared->sum(), own->second};
+  sum.writes = {graph_.graph.shared->sum()};
   add(std::move(sum));
 }
 

@@ -32,6 +32,18 @@ struct Block {
   bool between_stacks = false;
 };
 
+/// An activation of one position that blocks at later ones read, and its gradient, to which they
+/// add.
+struct SharedActivation {
+  TensorId value = 0;
+  TensorId gradient = 0;
+  int position = 0;
+
+  /// As other positions name them.
+  [[nodiscard]] Ref read() const { return {.tensor = value, .position = position}; }
+  [[nodiscard]] Ref sum() const { return {.tensor = gradient, .position = position}; }
+};
+
 struct ModelGraph {
   std::vector<Tensor> tensors{};
   std::vector<Block> blocks{};  // distinct ones
@@ -50,6 +62,7 @@ struct ModelGraph {
     int second = 0;
   };
   std::optional<Tied> tied{};
+  std::optional<SharedActivation> shared{};
 };
 
 }  // namespace lockstep

@@ -54,7 +54,7 @@ void clear_shared_gradient(const GraphBuilder& graph, Block& block, const std::s
   fill.kind = OperationKind::fill;
   fill.name = name + ".gradient_zeros";
   fill.purpose = Purpose::backward;
-  fill.writes = {graph.shared->sum()};
+  fill.writes = {graph.graph.shared->sum()};
   block.backward.insert(block.backward.begin(), std::move(fill));
 }
 
@@ -62,7 +62,7 @@ void clear_shared_gradient(const GraphBuilder& graph, Block& block, const std::s
 void build_diffusion(GraphBuilder& graph, TransformerParts parts) {
   std::vector<int>& chain = graph.graph.chain;
   chain.push_back(latent_block(graph, parts));
-  parts.condition = graph.shared->read();
+  parts.condition = graph.graph.shared->read();
   append_layers(graph, parts);
   chain.push_back(noise_head_block(graph, parts));
   clear_shared_gradient(graph, graph.graph.blocks.back(), "condition");
@@ -128,7 +128,7 @@ void build_encoder_decoder(GraphBuilder& graph, const TransformerConfig& config)
   table.position = 0;
   append_stack(graph, encoder);
   chain.push_back(between_stacks(graph, encoder, decoder, table));
-  decoder.encoded = graph.shared->read();
+  decoder.encoded = graph.graph.shared->read();
   append_stack(graph, decoder);
   if (config.tied_embeddings) tie(graph, table);
   decoder.layer = kind_of(graph, config, config.layers - 1);

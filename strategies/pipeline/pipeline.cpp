@@ -165,12 +165,13 @@ class Pipeline {
   }
 
   /// The residual stream that enters `position`, or its gradient; `way`: the stage of the other
-  /// end, relative to this one.
+  /// end, relative to this one. With it goes what all layers read, or the sum so far of its
+  /// gradient.
   void receive(int position, int microbatch, bool forward, int way) {
-    if (way != 0) out_->push_back(transfer(position, microbatch, {forward, false, way}));
+    transfer(position, microbatch, {forward, false, way});
   }
   void send(int position, int microbatch, bool forward, int way) {
-    if (way != 0) out_->push_back(transfer(position, microbatch, {forward, true, way}));
+    transfer(position, microbatch, {forward, true, way});
   }
 
   void weight_gradients(int first, int last, int microbatch) {
@@ -194,21 +195,31 @@ class Pipeline {
     friend auto operator<=>(const Message&, const Message&) = default;
   };
 
-  [[nodiscard]] ScriptCall transfer(int position, int microbatch, const Message& message) {
+  void transfer(int position, int microbatch, const Message& message) {
+    if (message.way == 0) return;
     const Block& block = step_.block(position);
-    const TensorId tensor = message.forward ? *block.input : *block.input_gradient;
-    const auto key = std::pair{tensor, message};
-    auto found = transfers_.find(key);
-    if (found == transfers_.end())
-      found = transfers_.emplace(key, make_transfer(tensor, message)).first;
-    return {CallWork::other, {found->second, position, microbatch}};
+    transfer({.tensor = message.forward ? *block.input : *block.input_gradient}, position,
+             microbatch, message);
+    const auto& shared = step_.graph.shared;
+    if (!shared) return;
+    transfer(message.forward ? shared->read() : shared->sum(), position, microbatch, message);
   }
 
-  [[nodiscard]] RoutineId make_transfer(TensorId tensor, const Message& message) {
+  void transfer(const Ref& what, int position, int microbatch, const Message& message) {
+    const auto key = std::pair{what.tensor, message};
+    auto found = transfers_.find(key);
+    if (found == transfers_.end())
+      found = transfers_.emplace(key, make_transfer(what, message)).first;
+    out_->push_back({CallWork::other, {found->second, position, microbatch}});
+  }
+
+  [[nodiscard]] RoutineId make_transfer(const Ref& what, const Message& message) {
     const auto& [forward, send, way] = message;
+    const TensorId tensor = what.tensor;
     Operation operation;
     operation.kind = send ? OperationKind::send : OperationKind::receive;
-    operation.name = std::string{send ? "send." : "receive."} + (forward ? "forward" : "backward");
+    operation.name = std::string{send ? "send." : "receive."} + (what.position ? "shared." : "") +
+                     (forward ? "forward" : "backward");
     operation.purpose = Purpose::communication;
     Communication how;
     how.over = step_.program.mesh.axis("pp");
@@ -217,9 +228,13 @@ class Pipeline {
     operation.communication = how;
     const bool overlaps = step_.parallel.overlaps(Overlap::pp);
     if (!send) operation.ahead = overlaps ? 1 : 0;
-    if (!send || overlaps) operation.stream = step_.program.stream("pp." + operation.name);
+    // Of two messages the sender does not wait for the second one's room.
+    if (!send || overlaps || step_.graph.shared)
+      operation.stream = step_.program.stream(std::string{"pp."} + (send ? "send." : "receive.") +
+                                              (forward ? "forward" : "backward"));
     const std::optional<TensorId> part = part_of(tensor);
-    (send ? operation.reads : operation.writes) = {Ref{.tensor = part.value_or(tensor)}};
+    const Ref moved = part ? Ref{.tensor = *part} : what;
+    (send ? operation.reads : operation.writes) = {moved};
     Routine out{operation.name, {operation}};
     if (part && send) {
       out.operations.insert(out.operations.begin(), slice(tensor, *part));

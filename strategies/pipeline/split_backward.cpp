@@ -20,10 +20,11 @@ namespace {
 
 SplitBackward split_backward(const ModelGraph& graph, const Block& block) {
   // Backwards: an operation belongs to the first half where that reads what it writes, or where it
-  // makes the gradient of the block's input.
+  // makes the gradient of the block's input, or of what it reads of another.
   using Key = std::pair<TensorId, int>;
   std::set<Key> first_half_reads;
   if (block.input_gradient) first_half_reads.insert({*block.input_gradient, 0});
+  if (graph.shared) first_half_reads.insert({graph.shared->gradient, 0});
   std::vector<bool> first(block.backward.size(), false);
   for (std::size_t i = block.backward.size(); i-- > 0;) {
     const Operation& operation = block.backward[i];

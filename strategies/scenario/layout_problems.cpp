@@ -40,7 +40,6 @@ class LayoutProblemCheck {
     check_batch();
     check_mesh();
     check_encoder();
-    check_conditions();
     check_pipeline();
     check_exchange();
     check_optimizer();
@@ -169,22 +168,8 @@ class LayoutProblemCheck {
            "may be 0, 1 or 2");
   }
 
-  [[nodiscard]] bool has_conditions() const {
-    return model_.transformer() != nullptr && model_.transformer()->diffusion;
-  }
-
-  /// What all layers read stays where the first block has made it.
-  void check_conditions() {
-    if (has_conditions() && parallel_.pp > 1)
-      note(
-          "pp",
-          "pp = {}, but all layers of a diffusion transformer read the vector that the first block "
-          "makes of timestep and label, which is not sent on; it may be 1",
-          parallel_.pp);
-  }
-
   void check_pipeline() {
-    if ((has_encoder() || has_conditions()) && parallel_.pp > 1) return;  // told as such
+    if (has_encoder() && parallel_.pp > 1) return;  // told as such
     const std::int64_t chunks = std::int64_t{parallel_.pp} * parallel_.vpp;
     if (parallel_.pp == 1) {
       if (parallel_.vpp > 1) {

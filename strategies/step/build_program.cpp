@@ -68,7 +68,8 @@ void keep_forward(TrainingStepAssembly& step) {
     if (call.work == CallWork::backward || call.work == CallWork::weight_gradient) return true;
     const std::vector<Operation>& operations = step.program.routines[call.call.routine].operations;
     return std::any_of(operations.begin(), operations.end(), [](const Operation& each) {
-      return each.name == "send.backward" || each.name == "receive.backward";
+      const bool message = each.kind == OperationKind::send || each.kind == OperationKind::receive;
+      return message && each.name.ends_with(".backward");
     });
   };
   for (StageScript& stage : step.stages) {

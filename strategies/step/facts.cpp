@@ -247,7 +247,8 @@ class StageOrder {
 
 /// Messages between stages: what one sends, its neighbor receives, once.
 [[nodiscard]] std::string unpaired_message(const Step& step) {
-  // (forward, position, microbatch): sends less receives, and the stages of both.
+  // (forward, of a shared activation, position, microbatch): sends less receives, and the stages
+  // of both.
   struct Pair {
     int sends = 0;
     int receives = 0;
@@ -256,7 +257,7 @@ class StageOrder {
     int ahead = 0;  // of the sender's peer
     int back = 0;   // of the receiver's
   };
-  std::map<std::tuple<bool, int, int>, Pair> pairs;
+  std::map<std::tuple<bool, bool, int, int>, Pair> pairs;
   for (std::size_t stage = 0; stage < step.stages.size(); ++stage) {
     for (const ScriptCall& call : step.stages[stage].calls) {
       if (call.work != CallWork::other) continue;
@@ -264,7 +265,8 @@ class StageOrder {
         const bool send = each.kind == OperationKind::send;
         if (!send && each.kind != OperationKind::receive) continue;
         const bool forward = each.name.ends_with(".forward");
-        Pair& pair = pairs[{forward, call.call.position, call.call.microbatch}];
+        const bool shared = carried(each).position.has_value();
+        Pair& pair = pairs[{forward, shared, call.call.position, call.call.microbatch}];
         ++(send ? pair.sends : pair.receives);
         (send ? pair.from : pair.to) = static_cast<int>(stage);
         (send ? pair.ahead : pair.back) = each.communication->offset;
@@ -276,7 +278,7 @@ class StageOrder {
     return place_of_stage(step.parallel.schedule, stages, stage);
   };
   for (const auto& [key, pair] : pairs) {
-    const auto& [forward, position, microbatch] = key;
+    const auto& [forward, shared, position, microbatch] = key;
     const int apart = place(pair.to) - place(pair.from);
     const bool meet = (pair.ahead - apart) % stages == 0 && (pair.back + apart) % stages == 0;
     if (pair.sends == 1 && pair.receives == 1 && meet) continue;

@@ -41,7 +41,8 @@ template <class Real>
 
 /// Whether an operation is one of the reference, or a part of it, or communicates its result:
 /// attention.part2, mlp.down.tp.all_reduce. Summands of a gradient and gathered weights are written
-/// over and over; only what the same operation wrote last is comparable.
+/// over and over; only what the same operation wrote last is comparable, of a microbatch at the
+/// same position: stages add to a sum one after the other.
 [[nodiscard]] bool stands_for(const std::string& name, const std::string& reference) {
   return name.starts_with(reference) &&
          (name.size() == reference.size() || name[reference.size()] == '.');
@@ -67,14 +68,16 @@ class ReferenceValues {
   }
 
   /// Null: nothing of that key, from another operation or in other dimensions. NaN: not held.
-  [[nodiscard]] const std::vector<double>* whole(const Key& key, const std::string& writer,
-                                                 const PartLayout& like) {
+  [[nodiscard]] const std::vector<double>* whole(const Key& key, const RoleOperation& writer,
+                                                 bool per_microbatch, const PartLayout& like) {
     const auto found = known_.find(key);
     if (found == known_.end()) return nullptr;
     const Place& place = found->second;
     const RoleProgram& role = *parts_.state().cursor(place.rank).role;
     const std::uint32_t by = parts_.values().held(place.rank, place.instance).writer;
-    if (!stands_for(writer, role.operations[by].operation->name)) return nullptr;
+    const RoleOperation& known = role.operations[by];
+    if (!stands_for(writer.operation->name, known.operation->name)) return nullptr;
+    if (per_microbatch && writer.call.position != known.call.position) return nullptr;
     const PartLayout& layout =
         parts_.values().layout_of(role.instances[place.instance].tensor, place.rank);
     if (!same_dimensions(layout, like)) return nullptr;
@@ -183,7 +186,7 @@ class Search {
     if (per_microbatch && !same_microbatches_) return std::nullopt;
     const PartLayout& layout = parts_.values().layout(cursor, held.writer, written.instance);
     const auto* whole = reference_.whole(key_of(*cursor.role, written.instance),
-                                         cursor.operation(held.writer).operation->name, layout);
+                                         cursor.operation(held.writer), per_microbatch, layout);
     if (whole == nullptr) return std::nullopt;
     const std::vector<std::int64_t> places = layout.global_indices();
     for (std::size_t i = 0; i < std::min(places.size(), held.values.size()); ++i) {

@@ -27,9 +27,10 @@ struct FirstDifference {
 
 /// After a step of both executions: searches written instances, in the order of their last write,
 /// for the first that differs from the reference's instance with the same name, position,
-/// microbatch and operation (or a part of it) by more than tolerance * max(1, |expected|). Skips
-/// partial sums (Tensor::partial), slots of experts, whose order is arbitrary, other dimensions,
-/// and different numbers of microbatches. In simulated order only resident instances are available.
+/// microbatch and operation (or a part of it), of a microbatch called at the same position, by more
+/// than tolerance * max(1, |expected|). Skips partial sums (Tensor::partial), slots of experts,
+/// whose order is arbitrary, other dimensions, and different numbers of microbatches. In simulated
+/// order only resident instances are available.
 template <class Real>
 [[nodiscard]] std::optional<FirstDifference> first_difference(
     BasicProgramExecution<Real>& execution, BasicProgramExecution<Real>& reference,

@@ -413,7 +413,7 @@ TEST_CASE("a class token is not cut from its patches, whose mean is of any rank'
   Check{vit, with_cp(8, ContextKind::ring)}.says("cp", {"cp = 8", "196"});
 }
 
-TEST_CASE("a diffusion transformer is cut by all but stages") {
+TEST_CASE("a diffusion transformer is cut as a decoder is") {
   TransformerConfig shape = gpt();
   shape.causal = false;
   shape.image = ImageInput{.side = 32, .patch = 2, .channels = 4, .class_token = false};
@@ -426,7 +426,7 @@ TEST_CASE("a diffusion transformer is cut by all but stages") {
   ParallelConfig sharded = with_dp(2);
   sharded.zero = 3;
   Check{shape, sharded}.is_possible();
-  Check{shape, with_pp(2, PipelineOrder::one_f_one_b)}.says("pp", {"pp = 2", "it may be 1"});
+  Check{shape, with_pp(2, PipelineOrder::one_f_one_b)}.is_possible();
 }
 
 TEST_CASE("an encoder and a decoder are cut by tensor and data parallelism alone") {

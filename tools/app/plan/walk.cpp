@@ -212,12 +212,12 @@ std::optional<PlanRule> LayoutWalk::set(LayoutKey key, std::int64_t number, std:
   return std::nullopt;
 }
 
-/// Layers that all read what an earlier one made are not divided into stages.
+/// An encoder and a decoder have no layers that stages could divide.
 std::optional<PlanRule> LayoutWalk::set_stages(std::int64_t pp) {
   parallel_.pp = static_cast<int>(pp);
   if (setting_.ranks() % (parallel_.tp * pp) != 0) return PlanRule::gpus;
   const TransformerConfig* shape = setting_.scenario().model.transformer();
-  const bool whole = shape != nullptr && shares_activation(*shape);
+  const bool whole = shape != nullptr && shape->encoder.has_value();
   return pp > layers() + 2 || (whole && pp > 1) ? std::optional{PlanRule::layers} : std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "strategies/pipeline/pipeline_order.hpp"
 #include "tests/strategies/step/numbers/numbers_harness.hpp"
 
 // Diffusion transformers under every way of cutting a model that they have, against one device.
@@ -82,12 +83,44 @@ TEST_CASE("a layer of a diffusion transformer alone computes what one device doe
   for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
 }
 
-TEST_CASE("stages of a diffusion transformer are refused") {
-  ParallelConfig parallel = layout();
-  parallel.pp = 2;
-  parallel.schedule = PipelineOrder::one_f_one_b;
-  CHECK(trouble(model_of(dit()), parallel, single_device(parallel))
-            .starts_with("pp = 2, but all layers of a diffusion transformer read the vector"));
+// The conditions and the sum so far of their gradient travel with the residual stream.
+TEST_CASE("stages of a diffusion transformer compute what one device does") {
+  const ModelConfig model = model_of(dit());
+  for (const PipelineOrder order :
+       {PipelineOrder::naive, PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
+        PipelineOrder::interleaved, PipelineOrder::zb_h1, PipelineOrder::zb_h2,
+        PipelineOrder::zb_1p, PipelineOrder::zb_2p, PipelineOrder::zb_v, PipelineOrder::v_half,
+        PipelineOrder::v_min, PipelineOrder::dualpipe_v, PipelineOrder::dualpipe}) {
+    for (const bool overlap : {false, true}) {
+      CAPTURE(static_cast<int>(order));
+      ParallelConfig parallel = layout();
+      parallel.pp = 2;
+      parallel.schedule = order;
+      parallel.vpp = order == PipelineOrder::interleaved || is_v(order) ? 2 : 1;
+      parallel.global_batch = 8;
+      if (overlap) parallel.overlap = {Overlap::pp};
+      check(model, parallel, 7);
+      parallel.tp = 2;
+      parallel.sequence_parallel = overlap;
+      check(model, parallel);
+    }
+  }
+}
+
+TEST_CASE("many stages of a diffusion transformer, sharded and with layers done again") {
+  TransformerConfig shape = dit();
+  shape.layers = 8;
+  for (const int zero : {0, 1, 3}) {
+    for (const Recompute how : {Recompute::none, Recompute::full}) {
+      ParallelConfig parallel = layout(2);
+      parallel.pp = 4;
+      parallel.schedule = PipelineOrder::one_f_one_b;
+      parallel.zero = zero;
+      parallel.recompute = how;
+      parallel.global_batch = 16;
+      check(model_of(shape), parallel);
+    }
+  }
 }
 
 }  // namespace

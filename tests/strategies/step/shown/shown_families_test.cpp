@@ -80,4 +80,12 @@ TEST_CASE("diffusion-transformer: what scales tokens is summed where ranks have 
   CHECK(apart.sent("tp", "head.backward") == messages(2, 2, kVector));
 }
 
+TEST_CASE("diffusion-transformer: stages send a row per image with the residual stream") {
+  const Shown shown("diffusion-transformer", {"parallel.pp=4", "parallel.schedule=1f1b",
+                                              "parallel.dp=2", "parallel.micro_batch=16"});
+  constexpr std::int64_t kRow = 2LL * 1152;  // bf16
+  CHECK(shown.sent("pp", "send.forward") == messages(8, 1, 16 * 256 * kRow));
+  CHECK(shown.sent("pp", "send.shared.forward") == messages(8, 1, 16 * kRow));
+}
+
 }  // namespace lockstep::test
