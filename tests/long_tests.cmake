@@ -30,6 +30,7 @@ set(long_tests
   [==[tests_planner:a search finds what simulating every point finds: context parallelism and rank orders]==]
   [==[tests_sim:endpoints that follow a record end at the same picosecond as replayed ones]==]
   [==[tests_sim:the same where large components merge]==]
+  [==[tests_step_bound:no step is below its bounds: diffusion transformers]==]
   [==[tests_step_bound:no step is below its bounds: models whose kernels are long, part 1 of 2]==]
   [==[tests_step_bound:no step is below its bounds: models whose kernels are long, part 2 of 2]==]
   [==[tests_step_bound:no step is below its bounds: models whose kernels are short, part 1 of 2]==]

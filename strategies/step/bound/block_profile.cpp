@@ -166,6 +166,7 @@ PlacedProfile BlockProfiles::make(const ParallelConfig& parallel) {
     out.message =
         between_stages(mesh, parallel.schedule, Bytes{out.blocks->residual / parts}, operations_);
   }
+  out.sends_apart = model_.transformer() != nullptr && shares_activation(*model_.transformer());
   const auto replicas = [&](const char* axis) {
     return groups.members(joined(mesh.axis("copies"), mesh.axis(axis)), operations_);
   };

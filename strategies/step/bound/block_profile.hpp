@@ -32,7 +32,8 @@ struct BlockCosts {
 /// A profile with the placement of stages and replicas.
 struct PlacedProfile {
   std::shared_ptr<const BlockCosts> blocks;
-  MessageBound message{};  // between stages
+  MessageBound message{};    // between stages
+  bool sends_apart = false;  // on streams of their own, whatever overlaps
   /// Upper bound on a rank's bandwidth to others of its data-parallel group, bytes/s; 0: unknown.
   double dense_rate = 0;
   double expert_rate = 0;

@@ -206,7 +206,8 @@ class Layout {
 
   /// How long a message holds the compute stream of its sender.
   [[nodiscard]] std::int64_t held_by_send() const {
-    return parallel_.overlaps(Overlap::pp) ? 0 : profile_.message.sending.ps();
+    const bool apart = parallel_.overlaps(Overlap::pp) || profile_.sends_apart;
+    return apart ? 0 : profile_.message.sending.ps();
   }
 
   /// Gathers of weights in each microbatch, where they may not hide (ZeRO-3).
