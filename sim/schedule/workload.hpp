@@ -17,9 +17,10 @@
 /// concurrent across streams, and collectives among all their members. Plain data.
 namespace lockstep {
 
-/// One execution of a collective on a group of endpoints; a repetition is another call. A call with
-/// a single member (such as a class of ranks that communicate with each other) is executed as often
-/// as its stream names it.
+/// A collective on a group of endpoints, executed as often as streams name it. Its members come to
+/// it again after all have ended it: of a call with a single member (such as a class of ranks that
+/// communicate with each other) at any time; of one in which no member ends before all have begun,
+/// if two such calls take turns.
 struct CollectiveCall {
   std::string name;  // for messages, such as "all_reduce ring"
   std::shared_ptr<const Schedule> schedule;

@@ -1,4 +1,4 @@
-#include "sim/engine/held_plan.hpp"
+#include "sim/engine/held/held_plan.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,9 @@
 // What the command can do and the page cannot: reading schedules of XML, which needs pugixml,
 // writing traces, machine calibrations, config.json of Hugging Face, outer steps of DiLoCo, and
 // checks of the passes that make a step. No request leads here; the functions exist for the linker
-// and say so. Late ranks are folded by classes, and branches of trees are replayed with the rest:
-// the same times, later with thousands of ranks.
+// and say so. Late ranks are folded by classes, and branches of trees and calls that meet nothing
+// are replayed with the rest: the same times, later with thousands of ranks.
+#include "sim/engine/held/held_calls.hpp"
 #include "sim/execute/command_graph/backend.hpp"
 #include "sim/symmetry/branches/branch_replay.hpp"
 #include "sim/symmetry/branches/branches.hpp"
@@ -18,6 +19,25 @@
 #include "tools/app/trace_stream.hpp"
 
 namespace lockstep {
+
+namespace engine {
+
+HeldCalls::HeldCalls(const ReplayState& /*state*/, const ReusedCalls& /*reused*/)
+    : possible_{false} {}
+void HeldCalls::join(const Siblings& /*siblings*/) {}
+bool HeldCalls::hold(std::uint32_t /*call*/, std::uint32_t /*member*/) {
+  return false;
+}
+void HeldCalls::count_transfer(const Route& /*route*/, bool /*begins*/) {}
+void HeldCalls::end_members(std::uint32_t /*call*/, std::uint32_t /*generation*/) {}
+std::vector<HeldCalls::Begin> HeldCalls::release_met() {
+  return {};
+}
+bool HeldCalls::meet_all() {
+  return false;
+}
+
+}  // namespace engine
 
 MscclImport read_msccl(const std::filesystem::path& path, const MscclOptions& options) {
   (void)path, (void)options;
