@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
-#include "sim/engine/held/held_calls.hpp"
+#include "sim/engine/held_calls.hpp"
 #include "sim/engine/reused_calls.hpp"
 #include "sim/engine/streams.hpp"
 #include "sim/schedule/schedule_traits.hpp"

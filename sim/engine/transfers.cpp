@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
-#include "sim/engine/held/held_calls.hpp"
+#include "sim/engine/held_calls.hpp"
 #include "sim/engine/local_work.hpp"
 #include "sim/engine/reused_calls.hpp"
 #include "sim/engine/tracks.hpp"

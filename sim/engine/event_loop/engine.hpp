@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/engine/collectives.hpp"
-#include "sim/engine/held/held_calls.hpp"
+#include "sim/engine/held_calls.hpp"
 #include "sim/engine/local_work.hpp"
 #include "sim/engine/matching/frontier.hpp"
 #include "sim/engine/periodic_replay.hpp"

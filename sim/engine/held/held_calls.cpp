@@ -1,4 +1,4 @@
-#include "sim/engine/held/held_calls.hpp"
+#include "sim/engine/held_calls.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 // checks of the passes that make a step. No request leads here; the functions exist for the linker
 // and say so. Late ranks are folded by classes, and branches of trees and calls that meet nothing
 // are replayed with the rest: the same times, later with thousands of ranks.
-#include "sim/engine/held/held_calls.hpp"
+#include "sim/engine/held_calls.hpp"
 #include "sim/execute/command_graph/backend.hpp"
 #include "sim/symmetry/branches/branch_replay.hpp"
 #include "sim/symmetry/branches/branches.hpp"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/engine/held/held_plan.hpp"
 #include "sim/engine/replay_state.hpp"
+#include "sim/reuse/held_plan.hpp"
 #include "sim/reuse/key.hpp"
 #include "sim/reuse/message_way.hpp"
 

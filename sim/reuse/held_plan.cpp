@@ -1,11 +1,11 @@
-#include "sim/engine/held/held_plan.hpp"
+#include "sim/reuse/held_plan.hpp"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
 
-namespace lockstep::engine {
+namespace lockstep {
 
 /// Lets the members do their steps, each as soon as its messages have both ends, and writes the
 /// messages down in this order.
@@ -152,4 +152,4 @@ Duration time_alone(const Network& network, const Route& route, Bytes bytes) {
   return route.latency + time_for(work_of(bytes), rate);
 }
 
-}  // namespace lockstep::engine
+}  // namespace lockstep

@@ -1,4 +1,4 @@
-#include "sim/engine/held/held_plan.hpp"
+#include "sim/reuse/held_plan.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,6 @@
 /// Ends by maxima and sums against the replay of every transfer.
 using namespace lockstep;
 using namespace lockstep::test;
-using engine::HeldPlan;
 
 namespace {
 
@@ -40,7 +39,7 @@ TEST_CASE("members of a ring end as if every transfer had been replayed, wheneve
       Route route;
       REQUIRE(
           network.router->route(static_cast<EndpointId>(from), static_cast<EndpointId>(to), route));
-      return engine::time_alone(network, route, bytes);
+      return time_alone(network, route, bytes);
     };
     const auto plan = HeldPlan::of(call, takes, 1000);
     REQUIRE(plan);

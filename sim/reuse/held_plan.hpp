@@ -8,7 +8,7 @@
 #include "sim/network/network.hpp"
 #include "sim/schedule/workload.hpp"
 
-namespace lockstep::engine {
+namespace lockstep {
 
 /// When the members of a call end, of whose transfers each is alone on its links: every member does
 /// one step after the other, each with at most one message to send and one to receive, and a
@@ -43,4 +43,4 @@ class HeldPlan {
 /// Time of `bytes` over a route whose links carry nothing else, in the fluid model.
 [[nodiscard]] Duration time_alone(const Network& network, const Route& route, Bytes bytes);
 
-}  // namespace lockstep::engine
+}  // namespace lockstep
