@@ -28,6 +28,7 @@ _REPLAY = (
     ("algorithm", "--algorithm,-a", "list"),
     ("compute", "--compute", "text"),
     ("slots", "--slots", "integer"),
+    ("fold", "--fold", "text"),
     ("max_memory", "--max-memory", "text"),
 )
 
@@ -49,6 +50,7 @@ def replay(
     algorithm: Optional[Texts] = None,
     compute: Optional[Text] = None,
     slots: Optional[int] = None,
+    fold: Optional[Text] = None,
     max_memory: Optional[Text] = None,
     progress: Optional[OnProgress] = None,
 ) -> ReplayResult:
@@ -81,6 +83,8 @@ def replay(
         (default: as-is)
     slots: Maximum messages in flight per pair of ranks and tag; 0: rendezvous (default:
         no limit)
+    fold: auto: equivalent ranks are replayed once, to the same picosecond; off:
+        individually (default: auto)
     max_memory: Refuse replays that need more memory (64M = 64 MiB) (default: 8G)
     progress: Called with a `Progress` while it runs; what it raises ends the run
     """
