@@ -1,0 +1,123 @@
+#include "sim/engine/held_calls.hpp"
+
+#include <doctest/doctest.h>
+
+#include "sim/engine/event_loop/engine.hpp"
+#include "tests/sim/engine/schedules.hpp"
+#include "tests/sim/engine/star.hpp"
+
+/// Calls without events against the same calls replayed; reuse_test.cpp and recorded_work_test.cpp
+/// compare random workloads.
+namespace lockstep::test {
+namespace {
+
+constexpr EndpointId kHosts = 4;
+
+/// Every host has a link to a bus that all messages cross, and one from it.
+class Bus final : public Router {
+ public:
+  bool route(EndpointId from, EndpointId to, Route& route) const override {
+    route.clear();
+    route.hops = {{2 * from}, {2 * kHosts}, {2 * to + 1}};
+    route.latency = 1_us;
+    return true;
+  }
+};
+
+Network bus(Rate bandwidth) {
+  Network out;
+  out.links.assign(2 * kHosts, Link{1_GBps, Duration{}, true});
+  out.links.push_back({bandwidth, Duration{}, false});
+  out.endpoints.assign(kHosts, Endpoint{});
+  out.router = std::make_shared<Bus>();
+  return out;
+}
+
+/// Host i computes for 7 i us, then calls a ring of all.
+Workload late_ring() {
+  Workload out;
+  out.calls.push_back({"ring", std::make_shared<TinyRing>(kHosts), {0, 1, 2, 3}, Bytes{6000}, {}});
+  out.slots = Workload::kNoLimit;
+  for (EndpointId host = 0; host < kHosts; ++host) {
+    Activity before;
+    before.duration = 7_us * host;
+    Activity call;
+    call.kind = Activity::Kind::collective;
+    call.member = host;
+    out.streams.push_back({host, "main", {before, call}});
+  }
+  return out;
+}
+
+struct Replayed {
+  ReplayResult result;
+  int instants = 0;
+};
+
+Replayed play(const Network& network, const Workload& workload, bool reuses) {
+  Engine engine{network, workload, NetworkModel::fluid, reuses};
+  Replayed out;
+  while (engine.advance()) ++out.instants;
+  out.result = engine.take_result();
+  return out;
+}
+
+/// Checks that nothing but the number of instants differs; returns those left out.
+int left_out(const Network& network, const Workload& workload) {
+  const Replayed every = play(network, workload, false);
+  const Replayed held = play(network, workload, true);
+  CHECK(held.result.stream_ends == every.result.stream_ends);
+  CHECK(held.result.call_ends == every.result.call_ends);
+  CHECK(held.result.link_bytes == every.result.link_bytes);
+  CHECK(held.result.transfers == every.result.transfers);
+  CHECK(held.result.end == every.result.end);
+  CHECK(held.result.unfinished.size() == every.result.unfinished.size());
+  return every.instants - held.instants;
+}
+
+TEST_CASE("a ring whose members come late has no events but their begins and ends") {
+  // Six steps, each of an arrival of first and of last bytes at least.
+  CHECK(left_out(star(kHosts, 1_GBps, 1_us), late_ring()) > 6);
+  CHECK(left_out(bus(8_GBps), late_ring()) > 6);
+}
+
+TEST_CASE("a ring whose messages share a link is replayed") {
+  CHECK(left_out(bus(2_GBps), late_ring()) == 0);
+}
+
+TEST_CASE("what comes to a link of a ring has it replayed from its beginning") {
+  for (const Duration at : {5_us, 22_us, 30_us, 47_us, 60_us}) {
+    CAPTURE(at.ps());
+    Workload workload = late_ring();
+    Activity wait;
+    wait.duration = at;
+    Activity send;
+    send.kind = Activity::Kind::send;
+    send.peer = 2;
+    send.size = Bytes{9000};
+    Activity receive = send;
+    receive.kind = Activity::Kind::receive;
+    receive.peer = 1;
+    workload.streams.push_back({1, "sends", {wait, send}});
+    workload.streams.push_back({2, "receives", {receive}});
+    static_cast<void>(left_out(star(kHosts, 1_GBps, 1_us), workload));
+  }
+}
+
+TEST_CASE("a ring that a member never comes to is reported with what its others wait for") {
+  Workload workload = late_ring();
+  Activity& never = workload.streams[2].operations.front();
+  never.kind = Activity::Kind::receive;
+  never.peer = 1;
+  never.size = Bytes{1};
+  const Network network = star(kHosts, 1_GBps, 1_us);
+  static_cast<void>(left_out(network, workload));
+  const std::vector<Unfinished> expected = play(network, workload, false).result.unfinished;
+  const std::vector<Unfinished> told = play(network, workload, true).result.unfinished;
+  REQUIRE(told.size() == expected.size());
+  CHECK(told.size() > 3);
+  for (std::size_t i = 0; i < told.size(); ++i) CHECK(told[i].text == expected[i].text);
+}
+
+}  // namespace
+}  // namespace lockstep::test
