@@ -1,8 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "sim/engine/replay_reusing.hpp"
 #include "strategies/nccl/tuning_file.hpp"
@@ -106,6 +109,12 @@ TEST_CASE("a tensor-parallel group has two calls of a kind, however many layers 
   const LoweredBothWays four{layout, {}};
   CHECK(calls_of_first_pair(four.lowered(false)) > 16);
   const auto in_turn = calls_of_first_pair(four.lowered(true));
+  std::map<std::pair<const Schedule*, std::int64_t>, int> of_kind;
+  for (const CollectiveCall& call : four.lowered(true).workload.calls)
+    if (call.members == std::vector<EndpointId>{0, 1})
+      ++of_kind[{call.schedule.get(), call.block.count()}];
+  REQUIRE(of_kind.size() > 1);
+  for (const auto& [kind, calls] : of_kind) CHECK(calls == 2);
   shape.layers = 8;
   layout.model = transformer(shape);
   layout.parallel.global_batch = 16;
