@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -68,7 +68,7 @@ class HeldCalls {
   /// Calls of one schedule with the same members and blocks.
   struct Kind {
     bool looked_at = false;
-    const HeldPlan* plan = nullptr;               // null: they are replayed
+    std::shared_ptr<const HeldPlan> plan{};       // null: they are replayed
     std::vector<std::vector<LinkId>> links_of{};  // per member
   };
 
@@ -86,8 +86,8 @@ class HeldCalls {
 
   bool possible_;  // in the fluid model, if routes are known
   std::vector<Kind> kinds_;
-  std::map<fold::Key, std::optional<HeldPlan>> plans_;  // by shape
-  std::size_t room_ = std::size_t{1} << 22U;            // for messages of further plans
+  std::map<fold::Key, std::shared_ptr<const HeldPlan>> plans_;  // by shape; null: there is none
+  std::size_t room_ = std::size_t{1} << 22U;                    // for messages of further plans
   std::unordered_map<std::uint32_t, Call> calls_;
   std::vector<std::uint32_t> holder_;  // per link: a call
   std::vector<std::uint32_t> busy_;    // per link: transfers that are replayed

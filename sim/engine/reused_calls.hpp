@@ -60,7 +60,7 @@ class ReusedCalls {
   [[nodiscard]] const fold::Key* shape_of_private(std::uint32_t call) const;
   [[nodiscard]] const CallClasses& classes() const { return kinds_; }
   /// The call has happened once more, without a replay of its transfers.
-  void count_held(std::uint32_t call) {
+  void count_held_use(std::uint32_t call) {
     static_cast<void>(outcome_of(kinds_.kinds[kinds_.of_call[call]]));
     count_use(call);
   }

@@ -68,15 +68,11 @@ class HeldPlan::Writer {
       member.left = static_cast<int>(step_.sends.size() + step_.receives.size());
       if (member.left == 0) continue;
       const std::int64_t block = call_.block.count();
-      // Copied: what meets may begin further steps.
-      const std::vector<Send> sends = step_.sends;
-      std::optional<End> sent;
-      std::optional<End> received;
-      if (!sends.empty()) sent = End{id, Bytes{step_.blocks_of(sends.front()) * block}};
-      const std::vector<Receive> receives = step_.receives;
-      if (!receives.empty()) received = End{id, Bytes{step_.blocks_of(receives.front()) * block}};
-      if (received) meet({receives.front().peer, rank, receives.front().channel}, *received, false);
-      if (sent) meet({rank, sends.front().peer, sends.front().channel}, *sent, true);
+      for (const Receive& receive : step_.receives)
+        meet({receive.peer, rank, receive.channel}, {id, Bytes{step_.blocks_of(receive) * block}},
+             false);
+      for (const Send& send : step_.sends)
+        meet({rank, send.peer, send.channel}, {id, Bytes{step_.blocks_of(send) * block}}, true);
       return;
     }
   }

@@ -148,12 +148,13 @@ void set_features(const TransformerConfig& model, const Set& set) {
   }
 }
 
-JsonObject members_of_vit(const TransformerConfig& model) {
+/// What vision and diffusion transformers have in common.
+JsonObject members_of_patches(std::string_view kind, const TransformerConfig& model) {
   JsonObject out;
   const auto set = [&out](std::string_view key, JsonValue value) {
     set_member(out, key, std::move(value));
   };
-  set("kind", json_of("vit"));
+  set("kind", json_of(kind));
   set("layers", json_of(model.layers));
   set("hidden", json_of(model.hidden));
   set("heads", json_of(model.heads));
@@ -162,30 +163,23 @@ JsonObject members_of_vit(const TransformerConfig& model) {
   set("patch", json_of(model.image->patch));
   set("channels", json_of(model.image->channels));
   set("classes", json_of(model.vocabulary));
-  set("pooling", json_of(model.image->class_token ? "class_token" : "mean"));
   set("attention", json_of(model.attention == AttentionKind::flash ? "flash" : "unfused"));
-  set("activation", json_of(name_of(activation_names(), model.function)));
-  set("dropout", json_of(model.dropout));
-  if (model.attention_dropout) set("attention_dropout", json_of(*model.attention_dropout));
+  return out;
+}
+
+JsonObject members_of_vit(const TransformerConfig& model) {
+  JsonObject out = members_of_patches("vit", model);
+  set_member(out, "pooling", json_of(model.image->class_token ? "class_token" : "mean"));
+  set_member(out, "activation", json_of(name_of(activation_names(), model.function)));
+  set_member(out, "dropout", json_of(model.dropout));
+  if (model.attention_dropout)
+    set_member(out, "attention_dropout", json_of(*model.attention_dropout));
   return out;
 }
 
 JsonObject members_of_dit(const TransformerConfig& model) {
-  JsonObject out;
-  const auto set = [&out](std::string_view key, JsonValue value) {
-    set_member(out, key, std::move(value));
-  };
-  set("kind", json_of("dit"));
-  set("layers", json_of(model.layers));
-  set("hidden", json_of(model.hidden));
-  set("heads", json_of(model.heads));
-  set("ffn", json_of(model.ffn));
-  set("image", json_of(model.image->side));
-  set("patch", json_of(model.image->patch));
-  set("channels", json_of(model.image->channels));
-  set("classes", json_of(model.vocabulary));
-  set("learned_variance", json_of(model.diffusion->learned_variance));
-  set("attention", json_of(model.attention == AttentionKind::flash ? "flash" : "unfused"));
+  JsonObject out = members_of_patches("dit", model);
+  set_member(out, "learned_variance", json_of(model.diffusion->learned_variance));
   return out;
 }
 

@@ -71,7 +71,7 @@ HeldCalls::Kind HeldCalls::look_at(std::uint32_t id) {
       if (!ends.one_sender && !ends.one_receiver) return out;
     }
   }
-  auto [plan, is_new] = plans_.try_emplace(shape.key);
+  const auto [plan, is_new] = plans_.try_emplace(shape.key);
   if (is_new) {
     const auto takes = [&](int from, int to, int channel, Bytes bytes) {
       return time_alone(
@@ -80,11 +80,13 @@ HeldCalls::Kind HeldCalls::look_at(std::uint32_t id) {
                  call.members[static_cast<std::size_t>(to)], static_cast<std::uint32_t>(channel)}),
           bytes);
     };
-    plan->second = HeldPlan::of(call, takes, room_);
-    if (plan->second) room_ -= plan->second->messages();
+    if (auto found = HeldPlan::of(call, takes, room_)) {
+      room_ -= found->messages();
+      plan->second = std::make_shared<const HeldPlan>(*std::move(found));
+    }
   }
   if (!plan->second) return out;
-  out.plan = &*plan->second;
+  out.plan = plan->second;
   out.links_of.resize(call.members.size());
   for (const auto& [link, ends] : ends_of)
     out.links_of[member_at.at(ends.one_sender ? ends.from : ends.to)].push_back(link);
@@ -150,7 +152,7 @@ void HeldCalls::end_members(std::uint32_t call, std::uint32_t generation) {
     if (of.met) std::erase(met_, call);
     calls_.erase(found);
     collectives_->count_held(call, false);
-    reused_->count_held(call);
+    reused_->count_held_use(call);
   }
   for (const std::uint32_t member : ending) collectives_->end_held(call, member);
 }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
+
 #include "sim/engine/event_loop/engine.hpp"
 #include "tests/sim/engine/schedules.hpp"
 #include "tests/sim/engine/star.hpp"
@@ -101,6 +103,21 @@ TEST_CASE("what comes to a link of a ring has it replayed from its beginning") {
     workload.streams.push_back({1, "sends", {wait, send}});
     workload.streams.push_back({2, "receives", {receive}});
     static_cast<void>(left_out(star(kHosts, 1_GBps, 1_us), workload));
+  }
+}
+
+TEST_CASE("a copy of an engine goes on with its held calls after the original is gone") {
+  const Network network = star(kHosts, 1_GBps, 1_us);
+  const Workload workload = late_ring();
+  const ReplayResult expected = play(network, workload, false).result;
+  for (int instants = 0; instants < 5; ++instants) {
+    auto original = std::make_unique<Engine>(network, workload, NetworkModel::fluid, true);
+    for (int i = 0; i < instants; ++i) REQUIRE(original->advance());
+    Engine copy{*original};
+    original.reset();
+    while (copy.advance()) {
+    }
+    CHECK(copy.take_result().stream_ends == expected.stream_ends);
   }
 }
 
