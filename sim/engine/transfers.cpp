@@ -63,6 +63,7 @@ Transfers::Transfers(const Transfers& other)
       spare_{other.spare_},
       send_free_{other.send_free_},
       carried_{other.carried_},
+      sent_{other.sent_},
       count_{other.count_},
       finished_{other.finished_},
       messages_{other.messages_},
@@ -107,6 +108,7 @@ void Transfers::begin(const ConnectionKey& key, const Post& send, const Post& re
               .instant = send.instant,
               .reduces = receive.reduces,
               .bound = send.repeats && receive.repeats};
+  find_tight(transfer);
   if (transfer.bound) {
     bind(id);
   } else {
@@ -145,9 +147,8 @@ void Transfers::start(TransferId id) {
   Transfer& transfer = transfers_[id];
   const TimePoint at = issue_time(transfer.from);
   transfer.start = at;
-  if (reused_ != nullptr && transfer.tight == nullptr && reused_->routes() != nullptr)
-    transfer.tight = &reused_->routes()->of({transfer.from, transfer.to, transfer.channel});
-  if (held_ != nullptr && transfer.tight != nullptr) held_->count_transfer(*transfer.tight, true);
+  if (held_ != nullptr && transfer.tight != nullptr)
+    held_->count_transfer(transfer.tight->route, true);
   if (transfer.times > 1) {
     transport_->start_again(transfer.kept, at, state_->queue);
     return;
@@ -159,7 +160,7 @@ void Transfers::start(TransferId id) {
        .weight = tracks_->traffic_weight(transfer.sender),
        .keep = transfer.bound,
        .eager = transfer.eager},
-      transfer.tight != nullptr ? *transfer.tight : route_of(transfer), state_->queue);
+      transfer.tight != nullptr ? transfer.tight->route : route_of(transfer), state_->queue);
 }
 
 void Transfers::start_matched() {
@@ -251,7 +252,23 @@ const Route& Transfers::route_of(const Transfer& transfer) {
 
 void Transfers::account(const Transfer& transfer, std::int64_t times) {
   const UInt128 total = static_cast<UInt128>(transfer.bytes) * static_cast<UInt128>(times);
+  if (transfer.tight != nullptr) {
+    if (sent_.size() <= transfer.tight->number) sent_.resize(transfer.tight->number + 1);
+    sent_[transfer.tight->number] += total;
+    return;
+  }
   for (const Hop& hop : route_of(transfer).hops) carried_[hop.link] += total * hop.weight;
+}
+
+std::vector<UInt128> Transfers::carried() const {
+  std::vector<UInt128> out = carried_;
+  if (!sent_.empty()) reused_->routes()->add_up(*state_->network, sent_, out);
+  return out;
+}
+
+void Transfers::find_tight(Transfer& transfer) const {
+  if (reused_ != nullptr && reused_->routes() != nullptr)
+    transfer.tight = &reused_->routes()->of({transfer.from, transfer.to, transfer.channel});
 }
 
 void Transfers::begin_past() {
@@ -264,7 +281,7 @@ void Transfers::end_past(EventQueue& past, EventQueue& present) {
   std::unordered_map<std::uint32_t, std::uint32_t> known_as;
   for (const Transport::Transit& each : other_transport_->hand_over(present.now())) {
     Transfer& transfer = transfers_[each.message.transfer];
-    transfer.kept = transport_->take_over(each, *transfer.tight);
+    transfer.kept = transport_->take_over(each, transfer.tight->route);
     known_as.emplace(each.id, transfer.kept);
   }
   while (!past.empty()) {
@@ -295,7 +312,8 @@ void Transfers::handle(const Event& event) {
 void Transfers::finish(TransferId id) {
   Transfer& transfer = transfers_[id];  // nothing new begins before this returns
   ++finished_;
-  if (held_ != nullptr && transfer.tight != nullptr) held_->count_transfer(*transfer.tight, false);
+  if (held_ != nullptr && transfer.tight != nullptr)
+    held_->count_transfer(transfer.tight->route, false);
   if (!is_lane(transfer.sender)) {
     --messages_;
     if (reused_ != nullptr)
@@ -379,6 +397,7 @@ void Transfers::begin_eager(const ConnectionKey& key, SlottedConnection& connect
       .instant = send.instant,
       .eager = true,
       .connection = key};
+  find_tight(transfer);
   account(transfer, 1);
   ++count_;
   if (!is_lane(send.track)) ++messages_;

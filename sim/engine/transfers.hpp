@@ -10,6 +10,7 @@
 #include "sim/engine/replay_state.hpp"
 #include "sim/network/route_cache.hpp"
 #include "sim/network/transport.hpp"
+#include "sim/reuse/tight_routes.hpp"
 
 namespace lockstep::engine {
 
@@ -48,13 +49,13 @@ struct Transfer {
   std::uint64_t instant = 0;  // when it was posted
   bool reduces = false;
   bool bound = false;
-  bool eager = false;            // of a connection with slots
-  bool arrived = false;          // eager: not received yet
-  bool forwarded = false;        // eager: holds its slot until it is forwarded
-  ConnectionKey connection{};    // eager
-  std::uint8_t posted = 0;       // bits of the ends that have reached a bound transfer again
-  TimePoint start{};             // earliest start
-  const Route* tight = nullptr;  // of TightRoutes, if there are
+  bool eager = false;          // of a connection with slots
+  bool arrived = false;        // eager: not received yet
+  bool forwarded = false;      // eager: holds its slot until it is forwarded
+  ConnectionKey connection{};  // eager
+  std::uint8_t posted = 0;     // bits of the ends that have reached a bound transfer again
+  TimePoint start{};           // earliest start
+  const TightRoutes::Tight* tight = nullptr;  // if there are
 };
 
 /// Both ends of a transfer meet, the network carries it, and its tracks learn of its end. On a
@@ -105,7 +106,7 @@ class Transfers {
   [[nodiscard]] FrontierEnds& frontier() { return frontier_; }
 
   // Results.
-  [[nodiscard]] const std::vector<UInt128>& carried() const { return carried_; }  // bytes * weight
+  [[nodiscard]] std::vector<UInt128> carried() const;  // per link, bytes times weight
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t finished() const { return finished_; }
   [[nodiscard]] std::uint64_t solves() const { return transport_->solves(); }
@@ -128,6 +129,7 @@ class Transfers {
   void bind(TransferId id);
   void unbind(TransferId id);
   [[nodiscard]] const Route& route_of(const Transfer& transfer);
+  void find_tight(Transfer& transfer) const;
   void account(const Transfer& transfer, std::int64_t times);
   void finish(TransferId id);
   void receive_done(Track track, EndpointId at, bool reduces, std::int64_t bytes);
@@ -159,6 +161,7 @@ class Transfers {
   std::vector<TransferId> arrived_;   // of the event at hand
   std::vector<TimePoint> send_free_;  // per endpoint: when its software can issue the next message
   std::vector<UInt128> carried_;      // per link, bytes times weight
+  std::vector<UInt128> sent_;         // per number of TightRoutes, bytes: not in carried_
   std::uint64_t count_ = 0;
   std::uint64_t finished_ = 0;  // arrived
   std::uint32_t messages_ = 0;  // of streams, in flight

@@ -113,7 +113,8 @@ class Sorter {
   }
 
   [[nodiscard]] const Route& route(const MessageWay& way) {
-    return out_.routes->useful() ? out_.routes->of(way) : shapes_.route(way.from, way.to, way.tag);
+    return out_.routes->useful() ? out_.routes->of(way).route
+                                 : shapes_.route(way.from, way.to, way.tag);
   }
 
   /// Groups whose messages cross each link.

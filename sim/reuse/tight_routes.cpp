@@ -41,7 +41,7 @@ TightRoutes::TightRoutes(const Network& network, bool only_ports,
     if (!is_new) continue;
     const Route* route = known.find(*network.router, key.from, key.to, key.tag);
     LOCKSTEP_CHECK(route != nullptr);
-    found->second = *route;
+    found->second = {*route, static_cast<std::uint32_t>(routes_.size() - 1)};
     hops += route->hops.size();
     if (hops <= kMostHops && crosses_once(*route)) continue;
     routes_.clear();
@@ -49,8 +49,18 @@ TightRoutes::TightRoutes(const Network& network, bool only_ports,
   }
   std::vector<Route*> all;
   all.reserve(routes_.size());
-  for (auto& [way, route] : routes_) all.push_back(&route);
+  for (auto& [way, tight] : routes_) all.push_back(&tight.route);
   drop_slack_links(all, network.links, only_ports);
+}
+
+void TightRoutes::add_up(const Network& network, const std::vector<UInt128>& amounts,
+                         std::vector<UInt128>& carried) const {
+  RouteCache whole{network.endpoints.size()};
+  for (const auto& [way, tight] : routes_) {
+    if (tight.number >= amounts.size() || amounts[tight.number] == 0) continue;
+    const Route& route = *whole.find(*network.router, way.from, way.to, way.tag);
+    for (const Hop& hop : route.hops) carried[hop.link] += amounts[tight.number] * hop.weight;
+  }
 }
 
 }  // namespace lockstep

@@ -24,13 +24,21 @@ class TightRoutes {
 
   /// Whether there were not too many.
   [[nodiscard]] bool useful() const { return !routes_.empty(); }
+  struct Tight {
+    Route route;
+    std::uint32_t number = 0;  // from 0 on
+  };
   /// Requires useful() and a way that was passed. By any tag, unless routes differ by channel.
-  [[nodiscard]] const Route& of(const MessageWay& way) const {
+  [[nodiscard]] const Tight& of(const MessageWay& way) const {
     return routes_.at(by_channel_ ? way : way.any_tag());
   }
+  /// Of messages by each way, by number, on each link: amount times weight of the hops of the whole
+  /// route.
+  void add_up(const Network& network, const std::vector<UInt128>& amounts,
+              std::vector<UInt128>& carried) const;
 
  private:
-  std::unordered_map<MessageWay, Route, MessageWayHash> routes_;
+  std::unordered_map<MessageWay, Tight, MessageWayHash> routes_;
   bool by_channel_ = false;
 };
 

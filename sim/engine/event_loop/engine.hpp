@@ -74,7 +74,7 @@ class Engine {
     return collectives_.has_ended(0, member);
   }
   /// Bytes times weight per link so far, without reused calls.
-  [[nodiscard]] const std::vector<UInt128>& carried() const { return transfers_.carried(); }
+  [[nodiscard]] std::vector<UInt128> carried() const { return transfers_.carried(); }
   /// The result so far; complete once advance() has returned false.
   [[nodiscard]] ReplayResult result() const;
   /// The same, moved out; the engine must not be used afterwards.

@@ -37,7 +37,7 @@ HeldCalls::Kind& HeldCalls::kind_of(std::uint32_t call) {
 }
 
 const Route& HeldCalls::route(const MessageWay& way) const {
-  return reused_->routes()->of(way);
+  return reused_->routes()->of(way).route;
 }
 
 bool HeldCalls::is_called(std::uint32_t call) const {

@@ -37,17 +37,17 @@ class WholeStep final : public Correspondence {
     return in_.endpoint(rank);
   }
 
+  /// Found once for the members of a group and role.
   std::optional<Part> collective(const RoleProgram& role, const RoleOperation& operation) override {
-    const Communicator who = communicator(operation);
-    if (who.members.size() < 2 || message_of(role, operation) == Bytes{}) return std::nullopt;
-    std::vector<EndpointId> members = endpoints(who);
-    const ChosenCollective& by = chosen(role, operation, who, members);
-    return Part{
-        .instance = numbers_(who.members),
-        .member = static_cast<std::uint32_t>(who.own),
-        .launch = by.launch,
-        .in_turn = may_be_in_turn(role, operation, who) && is_plain(by.schedule.get()) &&
-                   in_.choice.participants(by, std::move(members)).size() == who.members.size()};
+    const Communication& how = *operation.operation->communication;
+    if (how.host || !how.participants.empty()) return part_of(role, operation);
+    const Mesh& mesh = in_.program.mesh;
+    const std::pair use{role.role, mesh.moved(rank_, how.over, 0)};
+    const auto [found, is_new] = parts_[operation.operation].try_emplace(use);
+    if (is_new) found->second = part_of(role, operation);
+    std::optional<Part> out = found->second;
+    if (out) out->member = static_cast<std::uint32_t>(mesh.coordinate(rank_, how.over));
+    return out;
   }
 
   CollectiveCall call(const RoleProgram& role, const RoleOperation& operation) override {
@@ -73,6 +73,20 @@ class WholeStep final : public Correspondence {
   }
 
  private:
+  [[nodiscard]] std::optional<Part> part_of(const RoleProgram& role,
+                                            const RoleOperation& operation) {
+    const Communicator who = communicator(operation);
+    if (who.members.size() < 2 || message_of(role, operation) == Bytes{}) return std::nullopt;
+    std::vector<EndpointId> members = endpoints(who);
+    const ChosenCollective& by = chosen(role, operation, who, members);
+    return Part{
+        .instance = numbers_(who.members),
+        .member = static_cast<std::uint32_t>(who.own),
+        .launch = by.launch,
+        .in_turn = may_be_in_turn(role, operation, who) && is_plain(by.schedule.get()) &&
+                   in_.choice.participants(by, std::move(members)).size() == who.members.size()};
+  }
+
   /// Everyone's result contains data of all members.
   [[nodiscard]] bool may_be_in_turn(const RoleProgram& role, const RoleOperation& operation,
                                     const Communicator& who) {
@@ -131,6 +145,9 @@ class WholeStep final : public Correspondence {
   const LoweringInput& in_;
   int rank_ = 0;
   GroupNumbers numbers_;
+  /// Per operation, by role and first member of the group.
+  std::unordered_map<const Operation*, std::map<std::pair<std::size_t, int>, std::optional<Part>>>
+      parts_;
   std::map<TensorInstance, std::uint32_t> tags_;
   std::unordered_map<const Schedule*, bool> plain_;
   std::unordered_map<std::uint64_t, bool> of_one_role_;  // per group

@@ -54,11 +54,23 @@ TEST_CASE("links that the messages of a workload cannot fill are left out, laten
   REQUIRE(routes.useful());
   // One GB/s each come to a cable of 2 GB/s less a step per transfer for rounding: it may be full.
   // The third host's link, of 4 GB/s, is behind the cable.
-  CHECK(links_of(routes.of({0, 2, 7})) == std::vector<LinkId>{0, 2});
-  CHECK(links_of(routes.of({0, 2, 9})) == std::vector<LinkId>{0, 2});
-  CHECK(routes.of({1, 2, 0}).latency == 2_us);
+  CHECK(links_of(routes.of({0, 2, 7}).route) == std::vector<LinkId>{0, 2});
+  CHECK(links_of(routes.of({0, 2, 9}).route) == std::vector<LinkId>{0, 2});
+  CHECK(routes.of({1, 2, 0}).route.latency == 2_us);
   // Without the other host the first one's link is the narrowest.
-  CHECK(links_of(Fabric{}.of({{0, 2, 7}}).of({0, 2, 7})) == std::vector<LinkId>{0});
+  CHECK(links_of(Fabric{}.of({{0, 2, 7}}).of({0, 2, 7}).route) == std::vector<LinkId>{0});
+}
+
+TEST_CASE("bytes are counted on all links of a way, tight or not") {
+  const Fabric fabric;
+  const TightRoutes routes = fabric.of({{0, 2, 7}, {1, 2, 8}});
+  std::vector<UInt128> amounts(2);
+  amounts[routes.of({0, 2, 7}).number] = 5;
+  amounts[routes.of({1, 2, 8}).number] = 7;
+  std::vector<UInt128> carried(fabric.network.links.size());
+  routes.add_up(fabric.network, amounts, carried);
+  const UInt128 weight = kWeightUnit;
+  CHECK(carried == std::vector<UInt128>{5 * weight, 7 * weight, 12 * weight, 12 * weight});
 }
 
 TEST_CASE("routes that cross a link twice are kept whole") {
