@@ -181,8 +181,13 @@ std::int64_t Collectives::permille_during(std::uint32_t call) const {
 void Collectives::begin_member(std::uint32_t call, std::uint32_t member) {
   CallState& state = calls_[call];
   if (state.members_left == 0) begin_again(call);
-  if (const std::uint32_t stream = caller(call, member); stream != kNone)
+  if (const std::uint32_t stream = caller(call, member); stream != kNone) {
     streams_->communicates(stream, permille_during(call), true);
+    if (ends_[call].size() > 1 && streams_->leads(stream)) {
+      reused_->begin_together(call);
+      return;
+    }
+  }
   if (const auto& takes = state_->workload->calls[call].takes; takes) {
     LOCKSTEP_CHECK(state.awaited > 0);
     if (--state.awaited == 0)
@@ -284,11 +289,25 @@ void Collectives::finish_member(std::uint32_t call, std::uint32_t member) {
   streams_->finish_operation(stream);
 }
 
+std::uint32_t Collectives::member_called_by(std::uint32_t call, std::uint32_t stream) const {
+  std::uint32_t member = 0;
+  while (caller(call, member) != stream) ++member;
+  return member;
+}
+
 void Collectives::finish_timed(std::uint32_t call) {
   CallState& state = calls_[call];
   if (!state_->workload->calls[call].takes) {
     if (!state.known || state.until != state_->now()) return;  // an event of a followed record
-    if (const std::uint32_t by = caller(call, 0); by != kNone && streams_->follows(by)) return;
+    const std::uint32_t by = caller(call, 0);
+    if (by != kNone && ends_[call].size() > 1) {
+      if (const std::uint32_t first = streams_->ends_for_all(by); first != kNone) {
+        state.known = false;
+        finish_member(call, member_called_by(call, first));
+        return;
+      }
+    }
+    if (by != kNone && streams_->follows(by)) return;
     state.known = false;
   }
   for (std::uint32_t member = 0; member < ends_[call].size(); ++member) finish_member(call, member);

@@ -173,6 +173,7 @@ class Collectives {
   void end_step(Lane& lane);
   void finish_lane(const Lane& lane);
   void finish_member(std::uint32_t call, std::uint32_t member);
+  [[nodiscard]] std::uint32_t member_called_by(std::uint32_t call, std::uint32_t stream) const;
   void wake_blocked_lanes(const Lane& done);
 
   ReplayState* state_ = nullptr;

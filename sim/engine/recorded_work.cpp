@@ -52,11 +52,11 @@ void RecordedWork::touch_all() {
   }
 }
 
-void RecordedWork::launches(std::uint32_t stream, const Activity& operation) {
+bool RecordedWork::knows_launch(std::uint32_t stream, const Activity& operation) const {
   const Place& place = place_[stream];
-  if (!operation.launched_after || place.cell == kNone) return;
-  Cell& cell = cells_[place.cell];
-  if (cell.mode != Mode::records) return;
+  if (!operation.launched_after || place.cell == kNone) return true;
+  const Cell& cell = cells_[place.cell];
+  if (cell.mode != Mode::records) return true;
   const ActivityRef ref = state_->workload->streams[stream].named(*operation.launched_after);
   const Record& record = records_[cell.record];
   const Place& by = place_[ref.stream];
@@ -65,7 +65,7 @@ void RecordedWork::launches(std::uint32_t stream, const Activity& operation) {
       std::any_of(record.launched_by.begin(), record.launched_by.end(), [&](const Launcher& of) {
         return of.operation.stream == ref.stream && of.operation.index == ref.index;
       });
-  if (!within && !known) complete(cell);
+  return within || known;
 }
 
 void RecordedWork::end_record(std::uint32_t stream) {
@@ -75,7 +75,10 @@ void RecordedWork::end_record(std::uint32_t stream) {
 
 void RecordedWork::catch_up(std::uint32_t stream) {
   const std::uint32_t id = place_[stream].cell;
-  if (id == kNone || cells_[id].mode != Mode::follows) return;
+  if (id == kNone) return;
+  if (cells_[id].mode == Mode::records && place_[stream].own >= cells_[id].first)
+    put_like_first(cells_[id], place_[stream].own);
+  if (cells_[id].mode != Mode::follows) return;
   const Cell& cell = cells_[id];
   const Record& record = records_[cell.record];
   const Duration later = cell.since - record.began;
@@ -171,8 +174,21 @@ TimePoint RecordedWork::end_of_call(std::uint32_t stream) const {
   return collectives_->call(call).until;
 }
 
+std::uint32_t RecordedWork::ends_for_all(std::uint32_t stream) {
+  const Place& place = place_[stream];
+  if (place.cell == kNone || cells_[place.cell].mode != Mode::records) return kNone;
+  Cell& cell = cells_[place.cell];
+  if (cell.first == cell.streams.size()) return kNone;
+  const std::uint32_t out = cell.streams[place.own % cell.first];
+  if (!is_cut(out, (*streams_)[out].index)) return out;
+  complete(cell);
+  return kNone;
+}
+
 bool RecordedWork::is_idle(const Cell& cell) const {
-  return std::none_of(cell.streams.begin(), cell.streams.end(),
+  const auto end =
+      cell.mode == Mode::records ? cell.streams.begin() + cell.first : cell.streams.end();
+  return std::none_of(cell.streams.begin(), end,
                       [&](std::uint32_t stream) { return (*streams_)[stream].busy; });
 }
 
@@ -192,9 +208,9 @@ bool RecordedWork::may_begin(const Cell& cell) const {
 }
 
 /// Of what is in flight or next.
-std::vector<RecordedWork::Launcher> RecordedWork::launched_by(const Cell& cell) const {
+std::vector<RecordedWork::Launcher> RecordedWork::launched_by(const Cell& cell, Part part) const {
   std::vector<Launcher> out;
-  for (std::uint32_t own = 0; own < cell.streams.size(); ++own) {
+  for (std::uint32_t own = part.from; own < part.to; ++own) {
     const std::uint32_t stream = cell.streams[own];
     const Stream& of = state_->workload->streams[stream];
     const StreamState& state = (*streams_)[stream];
@@ -212,19 +228,19 @@ std::vector<RecordedWork::Launcher> RecordedWork::launched_by(const Cell& cell) 
   return out;
 }
 
-fold::Key RecordedWork::key_of(const Cell& cell, const std::vector<Launcher>& launched) const {
+/// Adds the state of some own streams to a key, relative to the first of them and to now.
+void RecordedWork::add_state(const Cell& cell, Part part, const std::vector<Launcher>& launched,
+                             fold::KeyBuilder& key) const {
   const auto left = [&](TimePoint until) { return (until - state_->now()).ps(); };
-  fold::KeyBuilder key;
-  key.add(cell.pattern);
-  for (const std::vector<std::int64_t>& elsewhere : cell.elsewhere) key.add(slowest(elsewhere));
   for (const auto& [own, by] : launched) {
     const std::uint32_t first = state_->workload->streams[cell.streams[own]].first_stream;
-    key.add(own)
+    key.add(own - part.from)
         .add(by.stream - first)
         .add(by.index)
         .add(left(streams_->ends()[by.stream][by.index]));
   }
-  for (const std::uint32_t stream : cell.streams) {
+  for (std::uint32_t own = part.from; own < part.to; ++own) {
+    const std::uint32_t stream = cell.streams[own];
     const StreamState& state = (*streams_)[stream];
     key.add(state.index).add((state.busy ? 1 : 0) + (state.computing ? 2 : 0));
     if (state.computing) {
@@ -235,14 +251,37 @@ fold::Key RecordedWork::key_of(const Cell& cell, const std::vector<Launcher>& la
       key.add(left(end_of_call(stream)));
     }
   }
-  return key.key();
+}
+
+/// All endpoints, which have one program.
+bool RecordedWork::are_in_one_state(const Cell& cell) const {
+  const std::uint32_t alike = patterns_[cell.pattern].alike;
+  if (alike == 0 || cell.endpoints.size() == 1) return false;
+  fold::Key first;
+  for (std::uint32_t i = 0; i < cell.endpoints.size(); ++i) {
+    const Part part{i * alike, (i + 1) * alike};
+    fold::KeyBuilder key;
+    key.add(slowest(cell.elsewhere[i]));
+    add_state(cell, part, launched_by(cell, part), key);
+    if (i == 0) first = key.key();
+    if (key.key() != first) return false;
+  }
+  return true;
 }
 
 void RecordedWork::begin(std::uint32_t id) {
   Cell& cell = cells_[id];
-  std::vector<Launcher> launched = launched_by(cell);
+  const bool one = are_in_one_state(cell);
+  const Part part{
+      0, one ? patterns_[cell.pattern].alike : static_cast<std::uint32_t>(cell.streams.size())};
+  std::vector<Launcher> launched = launched_by(cell, part);
+  fold::KeyBuilder key;
+  key.add(cell.pattern).add(part.to);
+  for (std::size_t i = 0; i < (one ? 1 : cell.elsewhere.size()); ++i)
+    key.add(slowest(cell.elsewhere[i]));
+  add_state(cell, part, launched, key);
   const auto [found, is_new] =
-      known_.try_emplace(key_of(cell, launched), static_cast<std::uint32_t>(records_.size()));
+      known_.try_emplace(key.key(), static_cast<std::uint32_t>(records_.size()));
   cell.since = state_->now();
   if (!is_new) {
     follow(id, found->second);
@@ -250,11 +289,14 @@ void RecordedWork::begin(std::uint32_t id) {
   }
   cell.record = found->second;
   cell.mode = Mode::records;
+  cell.first = part.to;
   Record& record = records_.emplace_back();
   record.leader = id;
+  record.first = part.to;
   record.began = state_->now();
   record.launched_by = std::move(launched);
-  for (const std::uint32_t stream : cell.streams) record.from.push_back((*streams_)[stream].index);
+  for (std::uint32_t own = 0; own < part.to; ++own)
+    record.from.push_back((*streams_)[cell.streams[own]].index);
 }
 
 void RecordedWork::follow(std::uint32_t id, std::uint32_t of) {
@@ -297,6 +339,7 @@ void RecordedWork::complete(Cell& cell) {
   record.instants.shrink_to_fit();
   record.changes.shrink_to_fit();
   record.ends.shrink_to_fit();
+  put_others(cell);
   cell.mode = Mode::plain;
   cell.changed.clear();
   const TimePoint last = record.instants.empty() ? record.began : record.instants.back().at;
@@ -320,50 +363,79 @@ void RecordedWork::put(std::uint32_t id, std::size_t instants) {
   const Duration later = cell.since - record.began;
   cell.mode = Mode::plain;
   const std::size_t changes = instants == 0 ? 0 : record.instants[instants - 1].changes;
-  std::vector<const Change*> last(cell.streams.size(), nullptr);
+  std::vector<const Change*> last(record.first, nullptr);
   for (std::size_t i = 0; i < changes; ++i) last[record.changes[i].own] = &record.changes[i];
-  for (const Change* change : last)
-    if (change != nullptr) put_stream(cell, record, *change, later);
+  for (std::uint32_t own = 0; own < cell.streams.size(); ++own) {
+    const Change* change = last[own % record.first];
+    if (change == nullptr) continue;
+    const StreamState& state = change->state;
+    const std::size_t in_flight = state.computing ? state.ahead - state.index : 0;
+    put_stream(cell.streams[own],
+               {cells_[record.leader].streams[change->own], &state,
+                std::span{record.ends}.subspan(change->first_end, in_flight), later});
+  }
   for (const std::uint32_t stream : cell.streams) push_end(stream);
   put_slowing(cell);
 }
 
-/// What its collectives in flight, and those of other streams, slow down.
-void RecordedWork::put_slowing(const Cell& cell) {
+/// The stream does what that of the first endpoint does, which has counted their calls.
+void RecordedWork::put_like_first(const Cell& cell, std::uint32_t own) {
+  const std::uint32_t like = cell.streams[own % cell.first];
+  StreamState state = (*streams_)[like];
+  const std::vector<TimePoint>& ends = streams_->ends()[like];
+  const std::size_t in_flight = state.computing ? state.ahead - state.index : 0;
+  if (state.busy && !state.computing) state.until = end_of_call(like);
+  put_stream(cell.streams[own],
+             {like, &state, std::span{ends}.subspan(state.index, in_flight), {}, false});
+}
+
+/// Those that the first endpoint has stood for have events again.
+void RecordedWork::put_others(const Cell& cell) {
+  if (cell.first == cell.streams.size()) return;
+  for (std::uint32_t own = cell.first; own < cell.streams.size(); ++own) {
+    put_like_first(cell, own);
+    push_end(cell.streams[own]);
+    state_->ready.push_back(kStream | cell.streams[own]);
+  }
+  put_slowing(cell, 1);
+  for (std::size_t i = 1; i < cell.endpoints.size(); ++i)
+    streams_->keep_slowed(cell.endpoints[i], cell.endpoints.front());
+}
+
+/// What the collectives in flight of its endpoints from the given one on, and those of their other
+/// streams, slow down.
+void RecordedWork::put_slowing(const Cell& cell, std::size_t from) {
   if (streams_->slowed().empty()) return;
   std::vector<std::vector<std::int64_t>> slowing = cell.elsewhere;
   for (const std::uint32_t stream : cell.streams)
     if (calls(stream))
       slowing[index_of(cell, streams_->endpoint_of(stream))].push_back(permille_of_call(stream));
-  for (std::size_t i = 0; i < cell.endpoints.size(); ++i)
+  for (std::size_t i = from; i < cell.endpoints.size(); ++i)
     streams_->set_slowing(cell.endpoints[i], std::move(slowing[i]));
 }
 
-void RecordedWork::put_stream(const Cell& cell, const Record& record, const Change& change,
-                              Duration later) {
-  const std::uint32_t stream = cell.streams[change.own];
+void RecordedWork::put_stream(std::uint32_t stream, const Like& like) {
   const Stream& of = state_->workload->streams[stream];
   const StreamState& before = (*streams_)[stream];
-  const StreamState& after = change.state;
+  const StreamState& after = *like.state;
   const std::uint32_t first = before.index;
   const std::uint32_t begun_before = first + (calls(stream) ? 1U : 0U);
   followed_ += after.index - first;
-  streams_->end_as(stream, cells_[record.leader].streams[change.own], after.index, later);
+  streams_->end_as(stream, like.stream, after.index, like.later);
   const bool in_call = after.busy && !after.computing;
   for (std::uint32_t i = first; i < after.index + (in_call ? 1U : 0U); ++i) {
     const Activity& operation = of.all()[i];
     if (operation.kind != Activity::Kind::collective) continue;
     const auto [call, member] = of.member_slot(operation);
-    if (i >= begun_before && member == 0) reused_->count_use(call);
+    const bool counts = like.counts || state_->workload->calls[call].members.size() == 1;
+    if (i >= begun_before && member == 0 && counts) reused_->count_use(call);
     if (i < after.index) {
       collectives_->end_known(call, member, streams_->ends()[stream][i]);
     } else {
-      collectives_->set_known(call, after.until + later);
+      collectives_->set_known(call, after.until + like.later);
     }
   }
-  const std::size_t in_flight = after.computing ? after.ahead - after.index : 0;
-  streams_->set_state(stream, after, std::span{record.ends}.subspan(change.first_end, in_flight),
-                      later);
+  streams_->set_state(stream, after, like.ends, like.later);
 }
 
 /// Events that it has had while it followed were void. A call ends with one event.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "sim/engine/replay_state.hpp"
@@ -23,7 +24,9 @@ class ReusedCalls;
 /// same state later, or in the same instant, follow the record: their events are left out, and they
 /// are put in the state before the next cut at once. If something else concerns one of them before,
 /// it is put in the state of then. A record ends where members of a collective come to it at
-/// different instants. Times are equal to the last bit.
+/// different instants. Where all endpoints of a cell have one program and are in one state when a
+/// record begins, the first stands for the others until it ends: they have no events, and are put
+/// in its state then. Times are equal to the last bit.
 class RecordedWork {
  public:
   /// Endpoints of a cell that call collectives together.
@@ -42,12 +45,24 @@ class RecordedWork {
   [[nodiscard]] std::uint64_t operations_followed() const { return followed_; }
 
   [[nodiscard]] bool is_own(std::uint32_t stream) const { return place_[stream].cell != kNone; }
-  /// Whether the stream follows a record: its state is that of the record's beginning, and its
-  /// events are void.
+  /// Whether the stream follows a record, or another endpoint stands for its own: its state is that
+  /// of an earlier time, and its events are void.
   [[nodiscard]] bool follows(std::uint32_t stream) const {
-    const std::uint32_t cell = place_[stream].cell;
-    return cell != kNone && cells_[cell].mode == Mode::follows;
+    const Place& place = place_[stream];
+    if (place.cell == kNone) return false;
+    const Cell& cell = cells_[place.cell];
+    return cell.mode == Mode::follows || (cell.mode == Mode::records && place.own >= cell.first);
   }
+  /// The stream's endpoint stands for the other endpoints of its cell.
+  [[nodiscard]] bool leads(std::uint32_t stream) const {
+    const Place& place = place_[stream];
+    if (place.cell == kNone) return false;
+    const Cell& cell = cells_[place.cell];
+    return cell.mode == Mode::records && place.own < cell.first && cell.first < cell.streams.size();
+  }
+  /// Of a stream in a call of its cell that comes to its end: the stream that ends it for all
+  /// members. kNone: each ends it.
+  [[nodiscard]] std::uint32_t ends_for_all(std::uint32_t stream);
   /// Whether the end of an operation concerns others than own streams.
   [[nodiscard]] bool is_cut(std::uint32_t stream, std::uint32_t index) const {
     return place_[stream].cuts != nullptr && place_[stream].cuts[index] != 0;
@@ -57,12 +72,12 @@ class RecordedWork {
   void touch_all();
   /// The state of an own stream changes.
   void touch(std::uint32_t stream);
-  /// The host launches the operation after the end of another: a record that does not know when
-  /// that was ends.
-  void launches(std::uint32_t stream, const Activity& operation);
+  /// Whether a record that the stream is part of says when what its operation is launched after
+  /// has ended.
+  [[nodiscard]] bool knows_launch(std::uint32_t stream, const Activity& operation) const;
   /// A record that the stream is part of ends with the last instant before this one.
   void end_record(std::uint32_t stream);
-  /// Puts the endpoint in the state of this instant, if it follows a record.
+  /// Puts the stream in its state of this instant, if it follows a record or another endpoint.
   void catch_up(std::uint32_t stream);
   /// Another stream has ended the last operation that `index` of an own stream waited for.
   void released(std::uint32_t stream, std::uint32_t index);
@@ -82,6 +97,7 @@ class RecordedWork {
     std::vector<EndpointId> endpoints{};  // ascending
     std::uint32_t pattern = 0;
     std::vector<std::uint32_t> streams{};  // by endpoint
+    std::uint32_t first = 0;               // so many of them have events while it records
     std::vector<std::uint32_t> changed{};  // indices into streams, in this instant
     bool touched = false;
     Mode mode = Mode::plain;
@@ -114,6 +130,7 @@ class RecordedWork {
   };
   struct Record {
     std::uint32_t leader = 0;  // a cell
+    std::uint32_t first = 0;   // as Cell::first: of the streams that are recorded
     TimePoint began;
     bool complete = false;
     std::vector<std::uint32_t> from{};    // per own stream, its place when the record began
@@ -125,6 +142,8 @@ class RecordedWork {
   };
   struct Pattern {
     std::uint32_t cells = 0;
+    /// Own streams of each endpoint, if all have one program and call together; 0: they do not.
+    std::uint32_t alike = 0;
     std::vector<std::vector<std::uint8_t>> cuts{};  // per own stream and operation
   };
   class Finder;
@@ -136,16 +155,34 @@ class RecordedWork {
   [[nodiscard]] std::int64_t permille_of_call(std::uint32_t stream) const;
   [[nodiscard]] TimePoint end_of_call(std::uint32_t stream) const;
   [[nodiscard]] bool may_begin(const Cell& cell) const;
-  [[nodiscard]] std::vector<Launcher> launched_by(const Cell& cell) const;
-  [[nodiscard]] fold::Key key_of(const Cell& cell, const std::vector<Launcher>& launched) const;
+  /// Of own streams from one index to before another.
+  struct Part {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+  };
+  [[nodiscard]] std::vector<Launcher> launched_by(const Cell& cell, Part part) const;
+  void add_state(const Cell& cell, Part part, const std::vector<Launcher>& launched,
+                 fold::KeyBuilder& key) const;
+  [[nodiscard]] bool are_in_one_state(const Cell& cell) const;
   void begin(std::uint32_t cell);
   void follow(std::uint32_t cell, std::uint32_t record);
   void add_instant(Cell& cell);
   [[nodiscard]] bool is_idle(const Cell& cell) const;
   void complete(Cell& cell);
   void put(std::uint32_t cell, std::size_t instants);
-  void put_stream(const Cell& cell, const Record& record, const Change& change, Duration later);
-  void put_slowing(const Cell& cell);
+  /// A state that a stream is put in: where `like` was at a time, and the ends of what was in
+  /// flight, all of it `later`.
+  struct Like {
+    std::uint32_t stream = 0;
+    const StreamState* state = nullptr;
+    std::span<const TimePoint> ends{};
+    Duration later{};
+    bool counts = true;  // uses of calls that are not its own alone
+  };
+  void put_stream(std::uint32_t stream, const Like& like);
+  void put_like_first(const Cell& cell, std::uint32_t own);
+  void put_others(const Cell& cell);
+  void put_slowing(const Cell& cell, std::size_t from = 0);
   void push_end(std::uint32_t stream);
 
   ReplayState* state_ = nullptr;

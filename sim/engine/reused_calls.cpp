@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "sim/base/check.hpp"
 #include "sim/engine/collectives.hpp"
 #include "sim/engine/streams.hpp"
 
@@ -137,6 +138,10 @@ void ReusedCalls::begin_offered() {
     if (!(all && state.first_lane == kNone && !state.held && begin_known(call)))
       collectives_->begin_lanes(call, member);
   }
+}
+
+void ReusedCalls::begin_together(std::uint32_t call) {
+  LOCKSTEP_CHECK(begin_known(call));
 }
 
 /// False where it has to be replayed.

@@ -47,6 +47,14 @@ class ReusedCalls {
   /// tracks that are ready then must run before more is offered.
   void begin_offered();
 
+  /// Whether all members end together where all begin together and nothing else comes to the call.
+  [[nodiscard]] bool ends_together(std::uint32_t call) {
+    return outcome_of(kinds_.kinds[kinds_.of_call[call]]).together;
+  }
+  /// Begins a call of which one member has come for all, and that nothing else can ever meet.
+  /// Requires ends_together().
+  void begin_together(std::uint32_t call);
+
   /// A call that is replayed has begun or ended.
   void count_replayed(std::uint32_t call, bool begins);
   /// A message of a stream has been sent or has arrived.

@@ -175,11 +175,18 @@ void Streams::run(std::uint32_t stream) {
     return;
   }
   if (recorded_ != nullptr) {
-    recorded_->launches(stream, operations[state.index]);
+    if (!may_be_recorded(stream, operations[state.index])) recorded_->end_record(stream);
     recorded_->touch(stream);
   }
   state.busy = true;
   begin_operation(stream);
+}
+
+/// Whether the operation that the stream comes to may be part of a record.
+bool Streams::may_be_recorded(std::uint32_t stream, const Activity& operation) const {
+  if (!recorded_->knows_launch(stream, operation)) return false;
+  if (operation.kind != Activity::Kind::collective || !recorded_->leads(stream)) return true;
+  return reused_->ends_together(workload_->streams[stream].member_slot(operation).call);
 }
 
 void Streams::touch(std::uint32_t stream) {
@@ -265,6 +272,7 @@ void Streams::begin_computing(std::uint32_t stream, const Activity& operation) {
   }
   if (operation.processor == Activity::kOwnProcessor) {
     time_run(stream, state.index, state_->now() + time_of(stream, state.index));
+    end_record_if_due();
   } else {
     state.ahead = state.index + 1;
     state.until = on_processor(at, operation);
@@ -289,10 +297,10 @@ Pace Streams::pace(EndpointId at) const {
 TimePoint Streams::start_of(std::uint32_t stream, std::uint32_t index) {
   const TimePoint before = ends_[stream][index - 1];
   const TimePoint issued = issued_at(stream, index);
-  if (recorded_ != nullptr) {
-    recorded_->launches(stream, workload_->streams[stream].all()[index]);
-    if (issued > before) recorded_->end_record(stream);
-  }
+  if (recorded_ != nullptr &&
+      (issued > before ||
+       !recorded_->knows_launch(stream, workload_->streams[stream].all()[index])))
+    ends_record_of_ = stream;
   if (issued <= before) return before;
   late_launch_ = std::max(late_launch_, issued);
   return issued;
@@ -310,7 +318,9 @@ void Streams::time_run(std::uint32_t stream, std::uint32_t index, TimePoint end)
   touch(stream);
   const std::uint32_t last = static_cast<std::uint32_t>(operations.size()) - 1;
   const auto is_cut = [&](std::uint32_t i) {
-    return recorded_ != nullptr && recorded_->is_cut(stream, i);
+    if (recorded_ == nullptr) return false;
+    return recorded_->is_cut(stream, i) ||
+           (recorded_->leads(stream) && !recorded_->knows_launch(stream, operations[i + 1]));
   };
   while (runs_ahead_ && index < last && !is_cut(index) && list[index] == list[index + 1] &&
          operations[index + 1].kind == Activity::Kind::compute && waits[index + 1] == 0) {
@@ -321,6 +331,12 @@ void Streams::time_run(std::uint32_t stream, std::uint32_t index, TimePoint end)
   state.ahead = index + 1;
   state.until = end;
   if (!(state.looks > state_->now() && state.looks <= end)) look_at_end(stream);
+}
+
+/// Where a stream has begun a run that is no part of a record.
+void Streams::end_record_if_due() {
+  const std::uint32_t stream = std::exchange(ends_record_of_, kNone);
+  if (stream != kNone) recorded_->end_record(stream);
 }
 
 void Streams::look_at_end(std::uint32_t stream) {
@@ -343,12 +359,15 @@ void Streams::communicates(std::uint32_t stream, std::int64_t permille, bool beg
 }
 
 void Streams::change_speeds() {
-  for (const EndpointId at : changed_) {
+  // NOLINTNEXTLINE(modernize-loop-convert): grows where the end of a record changes others
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    const EndpointId at = changed_[i];
     const Pace before = pace(at);
     slowed_[at] = slowest(slowing_[at]);
     if (!speed_.empty()) in_force_[at] = speed_[at];
     if (pace(at) == before) continue;  // as before this instant
     for (const std::uint32_t stream : computing_at_[at]) change_pace(stream, before, pace(at));
+    end_record_if_due();
   }
   changed_.clear();
 }
@@ -425,6 +444,14 @@ bool Streams::follows(std::uint32_t stream) const {
   return recorded_ != nullptr && recorded_->follows(stream);
 }
 
+bool Streams::leads(std::uint32_t stream) const {
+  return recorded_ != nullptr && recorded_->leads(stream);
+}
+
+std::uint32_t Streams::ends_for_all(std::uint32_t stream) const {
+  return recorded_ == nullptr ? kNone : recorded_->ends_for_all(stream);
+}
+
 void Streams::replays(std::uint32_t stream) const {
   if (recorded_ != nullptr && stream != kNone) recorded_->end_record(stream);
 }
@@ -478,6 +505,12 @@ void Streams::set_slowing(EndpointId at, std::vector<std::int64_t> permilles) {
   if (slowing_.empty()) return;
   slowed_[at] = slowest(permilles);
   slowing_[at] = std::move(permilles);
+}
+
+void Streams::keep_slowed(EndpointId at, EndpointId like) {
+  if (slowing_.empty()) return;
+  slowed_[at] = slowed_[like];
+  changed_.push_back(at);
 }
 
 void Streams::launch_earlier(const std::vector<RepeatingPart>& parts, Duration period,

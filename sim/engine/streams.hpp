@@ -85,6 +85,10 @@ class Streams {
   }
   /// Whether the stream follows a record, so that its state is of an earlier time.
   [[nodiscard]] bool follows(std::uint32_t stream) const;
+  /// Whether its endpoint stands for others, which call the same collectives.
+  [[nodiscard]] bool leads(std::uint32_t stream) const;
+  /// Of one in a call that ends: the stream that ends it for all members. kNone: each ends it.
+  [[nodiscard]] std::uint32_t ends_for_all(std::uint32_t stream) const;
   /// The call that the stream has come to is replayed. kNone: there is no such stream.
   void replays(std::uint32_t stream) const;
   /// Puts it in its state of this instant.
@@ -100,6 +104,8 @@ class Streams {
   /// What slows computation down at an endpoint since the last instant, one number for each
   /// collective in flight, in thousandths.
   void set_slowing(EndpointId at, std::vector<std::int64_t> permilles);
+  /// What an endpoint computes is as much slower as at the other until the end of this instant.
+  void keep_slowed(EndpointId at, EndpointId like);
   /// Requires !slowed().empty().
   [[nodiscard]] const std::vector<std::int64_t>& slowing(EndpointId at) const {
     return slowing_[at];
@@ -132,11 +138,13 @@ class Streams {
   void begin_operation(std::uint32_t stream);
   void change_pace(std::uint32_t stream, const Pace& before, const Pace& after);
   [[nodiscard]] Pace pace(EndpointId at) const;
+  [[nodiscard]] bool may_be_recorded(std::uint32_t stream, const Activity& operation) const;
   void touch(std::uint32_t stream);
   void begin_computing(std::uint32_t stream, const Activity& operation);
   [[nodiscard]] Duration time_of(std::uint32_t stream, std::uint32_t index) const;
   [[nodiscard]] TimePoint start_of(std::uint32_t stream, std::uint32_t index);
   void time_run(std::uint32_t stream, std::uint32_t index, TimePoint end);
+  void end_record_if_due();
   void look_at_end(std::uint32_t stream);
   [[nodiscard]] TimePoint on_processor(EndpointId at, const Activity& operation);
 
@@ -156,6 +164,7 @@ class Streams {
   std::vector<std::uint32_t> first_dependent_;  // per list, plus the end of the last
   std::vector<std::vector<TimePoint>> ends_;    // per stream and operation
   TimePoint late_launch_;
+  std::uint32_t ends_record_of_ = kNone;  // it has begun a run that is no part of a record
 
   std::unordered_map<std::uint64_t, TimePoint> processor_free_;  // by endpoint and processor
   // Per endpoint, ascending: streams that compute on no processor; empty where nothing slows.

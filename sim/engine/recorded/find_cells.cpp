@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "sim/engine/recorded_work.hpp"
@@ -141,10 +142,13 @@ class RecordedWork::Finder {
 
   void add(std::vector<EndpointId> endpoints) {
     Cell cell;
-    fold::KeyBuilder key;
+    fold::KeyBuilder whole;
     bool calls = false;
     std::uint32_t numbers = 0;  // of the cell's calls, in the order in which they are met
+    std::optional<fold::Key> first;
+    bool alike = true;  // all endpoints have one program, and call together
     for (const EndpointId endpoint : endpoints) {
+      fold::KeyBuilder key;
       for (const std::uint32_t s : at_[endpoint]) {
         const Stream& of = workload_.streams[s];
         if (!of.pattern) return;
@@ -157,6 +161,7 @@ class RecordedWork::Finder {
           const CollectiveCall& call = workload_.calls[slot.call];
           key.add(*shapes_[slot.call]).add(workload_.permille_during(call));
           if (call.members.size() == 1) continue;
+          alike = alike && call.members.size() == endpoints.size();
           std::uint32_t& number = number_[slot.call];
           if (number == kNone) number = numbers++;
           key.add(number);
@@ -164,12 +169,20 @@ class RecordedWork::Finder {
         calls = calls || !of.calls.empty();
       }
       key.add(std::uint64_t{at_[endpoint].size()});
+      alike = alike && key.key() == first.value_or(key.key());
+      first = key.key();
+      whole.add(key.key());
     }
     if (!calls) return;  // computations one after the other are one event anyway
     cell.endpoints = std::move(endpoints);
     const auto [found, is_new] =
-        pattern_of_.try_emplace(key.key(), static_cast<std::uint32_t>(patterns_.size()));
-    if (is_new) patterns_.push_back(pattern(cell));
+        pattern_of_.try_emplace(whole.key(), static_cast<std::uint32_t>(patterns_.size()));
+    if (is_new) {
+      patterns_.push_back(pattern(cell));
+      if (alike && cell.endpoints.size() > 1)
+        patterns_.back().alike =
+            static_cast<std::uint32_t>(cell.streams.size() / cell.endpoints.size());
+    }
     cell.pattern = found->second;
     ++patterns_[cell.pattern].cells;
     cells_.push_back(std::move(cell));

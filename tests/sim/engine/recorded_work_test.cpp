@@ -375,6 +375,8 @@ TEST_CASE("endpoints that follow a record end at the same picosecond as replayed
   for (EndpointId together = 1; together <= kMostTogether; ++together) {
     CAPTURE(together);
     CHECK(24 * followed[together] > operations[together]);
+    // Where all members of a group call together, its first stands for the others, mostly.
+    if (together == 2 || together == 3) CHECK(8 * followed[together] > operations[together]);
   }
 }
 
