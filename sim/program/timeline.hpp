@@ -4,28 +4,18 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/program/operation_times.hpp"
 #include "sim/program/unroll.hpp"
 
 /// Start and end of every operation: the result of simulating a program, and the input of the
 /// summary, the memory account and the trace.
 namespace lockstep {
 
-struct Interval {
-  TimePoint start;
-  TimePoint end;
-};
-
 /// A simulated rank (or host), with as many operations as its role.
 struct RankTimeline {
   int rank = 0;  // of the mesh; hosts: ranks + host number
   std::size_t role = 0;
-  std::vector<Interval> operations{};  // as RoleProgram::operations
-  /// What each operation waited for last: an operation of this rank (its index), kPeer: another
-  /// rank or the network, or kNothing.
-  static constexpr std::uint32_t kHost = UINT32_MAX - 2;  // the host had not launched it
-  static constexpr std::uint32_t kPeer = UINT32_MAX - 1;
-  static constexpr std::uint32_t kNothing = UINT32_MAX;
-  std::vector<std::uint32_t> bound_by{};
+  OperationTimes operations{};  // as RoleProgram::operations
 };
 
 struct TrainingStepTimeline {

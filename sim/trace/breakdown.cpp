@@ -104,7 +104,7 @@ class Accountant {
     TimePoint done;
     for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
       if (role.operations[i].operation->stream != kComputeStream) continue;
-      const Interval& interval = rank.operations[i];
+      const Interval interval = rank.operations[i];
       LOCKSTEP_CHECK(interval.start >= done && interval.end >= interval.start);
       explain({out_.rank, i}, done, interval.start);
       add_operation({out_.rank, i}, interval.start, interval.end);
@@ -173,8 +173,8 @@ class Accountant {
       add_busy(TimeUse::issue(), held, to - from);
       return;
     }
-    const bool by_peer =
-        peers_->timeline().ranks[held.rank].bound_by[held.operation] == RankTimeline::kPeer;
+    const bool by_peer = peers_->timeline().ranks[held.rank].operations.bound_by(held.operation) ==
+                         OperationWaits::kPeer;
     wait(from, to, by_peer && peers_->other_stage(held.rank, peers_->latest(held).rank));
   }
 
@@ -198,15 +198,13 @@ class Accountant {
   /// What follows the last operation of the compute stream.
   void account_end(TimePoint done) {
     const TrainingStepTimeline& timeline = peers_->timeline();
-    const std::vector<Interval>& operations = timeline.ranks[out_.rank].operations;
-    const auto ends_last =
-        std::max_element(operations.begin(), operations.end(),
-                         [](const Interval& a, const Interval& b) { return a.end < b.end; });
+    const std::vector<TimePoint>& ends = timeline.ranks[out_.rank].operations.ends();
+    const auto ends_last = std::max_element(ends.begin(), ends.end());
     TimePoint end = done;
-    if (ends_last != operations.end() && ends_last->end > done) {
-      end = ends_last->end;
-      const Place last{out_.rank, static_cast<std::uint32_t>(ends_last - operations.begin())};
-      const TimePoint start = std::max(done, ends_last->start);
+    if (ends_last != ends.end() && *ends_last > done) {
+      end = *ends_last;
+      const Place last{out_.rank, static_cast<std::uint32_t>(ends_last - ends.begin())};
+      const TimePoint start = std::max(done, peers_->interval(last).start);
       add_operation(last, start, end);
       explain(last, done, start);
     }
@@ -217,8 +215,8 @@ class Accountant {
   [[nodiscard]] std::size_t last_rank() const {
     const std::vector<RankTimeline>& ranks = peers_->timeline().ranks;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      for (const Interval& interval : ranks[i].operations) {
-        if (interval.end == peers_->timeline().end) return i;
+      for (const TimePoint end : ranks[i].operations.ends()) {
+        if (end == peers_->timeline().end) return i;
       }
     }
     return out_.rank;
@@ -280,8 +278,8 @@ std::vector<GroupTraffic> traffic_by_group(const Peers& peers, const Breakdown& 
     GroupTraffic& traffic = by_group[peers.group(operation)];
     const TimePoint start = peers.transfer_start({breakdown.rank, i});
     traffic.operations += 1;
-    traffic.transfer += rank.operations[i].end - start;
-    traffic.waiting += start - rank.operations[i].start;
+    traffic.transfer += rank.operations.end_of(i) - start;
+    traffic.waiting += start - rank.operations.start_of(i);
     traffic.bytes += message_bytes(role, i);
   }
   std::vector<GroupTraffic> out;

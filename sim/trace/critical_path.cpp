@@ -38,12 +38,14 @@ class Walk {
   /// The last to end; of several the first rank's, and of that the last issued.
   [[nodiscard]] std::optional<Place> last_operation() const {
     std::optional<Place> last;
+    TimePoint known;
     const std::vector<RankTimeline>& ranks = peers_->timeline().ranks;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       for (std::uint32_t j = 0; j < ranks[i].operations.size(); ++j) {
-        const TimePoint end = ranks[i].operations[j].end;
-        const TimePoint known = last ? peers_->interval(*last).end : TimePoint{};
-        if (!last || end > known || (end == known && last->rank == i)) last = Place{i, j};
+        const TimePoint end = ranks[i].operations.end_of(j);
+        if (last && (end < known || (end == known && last->rank != i))) continue;
+        last = Place{i, j};
+        known = end;
       }
     }
     return last;

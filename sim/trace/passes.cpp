@@ -77,7 +77,7 @@ std::vector<Pass> passes(const RoleProgram& role, const RankTimeline& rank) {
   std::vector<Pass> out;
   for (std::size_t i = 0; i < role.operations.size(); ++i) {
     const RoleOperation& of = role.operations[i];
-    const Interval& interval = rank.operations[i];
+    const Interval interval = rank.operations[i];
     const std::optional<Pass::Kind> kind = kind_of(role, of);
     const bool computes =
         of.operation->stream == kComputeStream && !is_communication(*of.operation);

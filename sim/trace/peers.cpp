@@ -28,7 +28,6 @@ Peers::Peers(const TrainingStepTimeline& timeline)
   for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
     const RankTimeline& rank = timeline.ranks[i];
     LOCKSTEP_CHECK(rank.operations.size() == timeline.roles[rank.role].operations.size());
-    LOCKSTEP_CHECK(rank.bound_by.size() == rank.operations.size());
     simulated_.try_emplace(rank.rank, i);
     stand_in_.try_emplace(rank.role, i);
   }
@@ -107,7 +106,7 @@ Place Peers::latest(Place place) const {
   Place latest = place;
   // Of those that came at the same time, one that was held up by work of its own and not by peers.
   const auto held_by_peer = [&](Place of) {
-    return timeline_->ranks[of.rank].bound_by[of.operation] == RankTimeline::kPeer;
+    return timeline_->ranks[of.rank].operations.bound_by(of.operation) == OperationWaits::kPeer;
   };
   for (const Place& other : others(place)) {
     const TimePoint start = interval(other).start;
@@ -138,15 +137,15 @@ std::optional<Place> Peers::local_before(Place place) const {
 }
 
 std::optional<Place> Peers::before(Place place) const {
-  const std::uint32_t bound = timeline_->ranks[place.rank].bound_by[place.operation];
+  const std::uint32_t bound = timeline_->ranks[place.rank].operations.bound_by(place.operation);
   // Operations wait for earlier ones alone; so a walk back always ends.
   if (bound < place.operation) return Place{place.rank, bound};
-  if (bound == RankTimeline::kHost) return launched_after(place);
+  if (bound == OperationWaits::kHost) return launched_after(place);
   return local_before(place);
 }
 
 bool Peers::bound_by_host(Place place) const {
-  return timeline_->ranks[place.rank].bound_by[place.operation] == RankTimeline::kHost;
+  return timeline_->ranks[place.rank].operations.bound_by(place.operation) == OperationWaits::kHost;
 }
 
 std::optional<Place> Peers::launched_after(Place place) const {
@@ -176,7 +175,7 @@ const RoleOperation& Peers::operation(Place place) const {
   return timeline_->roles[timeline_->ranks[place.rank].role].operations[place.operation];
 }
 
-const Interval& Peers::interval(Place place) const {
+Interval Peers::interval(Place place) const {
   return timeline_->ranks[place.rank].operations[place.operation];
 }
 

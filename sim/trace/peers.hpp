@@ -53,7 +53,7 @@ class Peers {
   [[nodiscard]] std::string group(const Operation& operation) const;
 
   [[nodiscard]] const RoleOperation& operation(Place place) const;
-  [[nodiscard]] const Interval& interval(Place place) const;
+  [[nodiscard]] Interval interval(Place place) const;
   [[nodiscard]] const TrainingStepTimeline& timeline() const { return *timeline_; }
 
  private:

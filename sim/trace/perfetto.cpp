@@ -75,7 +75,7 @@ class TraceWriter {
 
   [[nodiscard]] bool is_written(Place place) const {
     if (!is_written(place.rank)) return false;
-    const Interval& interval = peers_.interval(place);
+    const Interval interval = peers_.interval(place);
     const bool begins_in_time = !options_->to || interval.start < *options_->to;
     return begins_in_time && (interval.end > options_->from || interval.start >= options_->from);
   }
@@ -98,7 +98,8 @@ class TraceWriter {
       const std::string_view name =
           operation.name.empty() ? to_string(operation.kind) : operation.name;
       events_.complete(track_of(place), name, to_string(class_of(operation.kind)),
-                       rank.operations[i].start, rank.operations[i].end, args_of(peers_, role, i));
+                       rank.operations.start_of(i), rank.operations.end_of(i),
+                       args_of(peers_, role, i));
       if (is_communication(operation)) write_flows(place);
     }
     const MemoryAccount account = memory_account(role, rank);
@@ -148,7 +149,7 @@ class TraceWriter {
     };
     for (std::size_t i = 0; i < rank.operations.size(); ++i) {
       const RoleOperation& of = role.operations[i];
-      const Interval& interval = rank.operations[i];
+      const Interval interval = rank.operations[i];
       const bool computes =
           of.operation->stream == kComputeStream && !is_communication(*of.operation);
       if (!computes || interval.start == interval.end || !belongs_to_pass(role, of)) continue;

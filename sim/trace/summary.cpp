@@ -17,14 +17,15 @@ namespace {
   for (std::size_t i = 0; i < rank.operations.size(); ++i) {
     const Operation& operation = *role.operations[i].operation;
     if (operation.stream != kComputeStream || is_communication(operation)) continue;
-    sum += rank.operations[i].end - rank.operations[i].start;
+    const Interval interval = rank.operations[i];
+    sum += interval.end - interval.start;
   }
   return sum;
 }
 
 [[nodiscard]] TimePoint end_of(const RankTimeline& rank) {
   TimePoint end;
-  for (const Interval& interval : rank.operations) end = std::max(end, interval.end);
+  for (const TimePoint each : rank.operations.ends()) end = std::max(end, each);
   return end;
 }
 

@@ -83,7 +83,7 @@ std::optional<Bytes> peak_with_all_periods(const ShortenedProgram& program, cons
   for (std::size_t i = 0; i < role.operations.size(); ++i)
     for (const IndexList* list : {&role.operations[i].reads, &role.operations[i].writes})
       for (const std::uint32_t instance : *list) {
-        last[instance] = std::max(last[instance], rank.operations[i].end);
+        last[instance] = std::max(last[instance], rank.operations.end_of(i));
         const Tensor& tensor = role.tensor(instance);
         if (tensor.resident || tensor.scope == Scope::microbatch) continue;
         if (i >= repeats.first && i < repeats.last) period.throughout[instance] = true;

@@ -81,7 +81,7 @@ void add_first(const TrainingStepTimeline& timeline, const ReplayedTimes& times,
   const RankTimeline& first = timeline.ranks.front();
   const RoleProgram& role = timeline.roles[first.role];
   for (std::size_t i = 0; i < role.operations.size(); ++i) {
-    times.add_loads(first.rank, role, role.operations[i], first.operations[i].end, loads);
+    times.add_loads(first.rank, role, role.operations[i], first.operations.end_of(i), loads);
   }
 }
 
@@ -286,8 +286,9 @@ class Simulation {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       const RoleProgram& role = roles_[role_played(program_, ranks_[i])];
       if (program_.roles[role.role].host || !seen.insert(role.role).second) continue;
-      out.emplace_back(&role, rank_timeline(role, ranks_[i], lowered_.places[i],
-                                            lowered_.issued[role.role], result_.stream_ends));
+      auto waits = std::make_shared<OperationWaits>(role, lowered_.issued[role.role]);
+      out.emplace_back(&role, rank_timeline(role, ranks_[i], lowered_.places[i], std::move(waits),
+                                            result_.stream_ends));
     }
     return out;
   }

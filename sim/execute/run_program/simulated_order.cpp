@@ -38,7 +38,7 @@ void SimulatedOrder::check_timeline() {
 void SimulatedOrder::plan_events() {
   for (const RankCursor& cursor : state_.cursors()) {
     for (std::uint32_t i = 0; i < cursor.role->operations.size(); ++i) {
-      const Interval& when = interval(cursor.rank, i);
+      const Interval when = interval(cursor.rank, i);
       events_.push_back({when.start, true, cursor.rank, i});
       if (when.end > when.start) events_.push_back({when.end, false, cursor.rank, i});
     }
@@ -46,7 +46,7 @@ void SimulatedOrder::plan_events() {
   std::sort(events_.begin(), events_.end());
 }
 
-const Interval& SimulatedOrder::interval(int rank, std::uint32_t operation) const {
+Interval SimulatedOrder::interval(int rank, std::uint32_t operation) const {
   return ranks_[static_cast<std::size_t>(rank)]->operations[operation];
 }
 
@@ -98,7 +98,7 @@ void SimulatedOrder::run_starts(std::vector<Event> starts) {
 bool SimulatedOrder::try_start(const Event& event) {
   RankCursor& cursor = state_.cursors()[static_cast<std::size_t>(event.rank)];
   if (waits_for_instant(event)) return false;
-  const Interval& when = interval(event.rank, event.operation);
+  const Interval when = interval(event.rank, event.operation);
   if (!cursor.begun[event.operation]) begin(event);
   return when.end > when.start || end(event);
 }

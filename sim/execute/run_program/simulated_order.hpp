@@ -60,7 +60,7 @@ class SimulatedOrder {
   void count_use(const Event& event, std::uint32_t instance);
   [[nodiscard]] Bytes bytes_of(const RankCursor& cursor, std::uint32_t instance,
                                std::int64_t elements) const;
-  [[nodiscard]] const Interval& interval(int rank, std::uint32_t operation) const;
+  [[nodiscard]] Interval interval(int rank, std::uint32_t operation) const;
   [[nodiscard]] std::string starts_text(const Event& event) const;
   [[noreturn]] void refuse_end(const Event& event) const;
 

@@ -46,7 +46,7 @@ void keep(Lifetime& life, TimePoint until) {
   std::vector<Lifetime> lives(role.instances.size());
   for (std::uint32_t i = 0; i < lives.size(); ++i) lives[i].resident = role.tensor(i).resident;
   for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
-    const Interval& interval = rank.operations[i];
+    const Interval interval = rank.operations[i];
     for (const std::uint32_t written : role.operations[i].writes) {
       begin(lives[written], interval, i);
       keep(lives[written], interval.end);

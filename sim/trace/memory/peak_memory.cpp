@@ -74,17 +74,16 @@ struct Life {
 
 /// The first writer to begin and the last user to end; operations that come later in the program
 /// override others only where they begin earlier or end later.
-[[nodiscard]] std::vector<Life> lives_of(const RoleProgram& role,
-                                         const std::vector<Interval>& when) {
+[[nodiscard]] std::vector<Life> lives_of(const RoleProgram& role, const OperationTimes& when) {
   std::vector<Life> lives(role.instances.size());
   const auto keep = [&](Life& life, std::uint32_t operation) {
-    if (life.last == Life::kNone || when[life.last].end < when[operation].end)
+    if (life.last == Life::kNone || when.end_of(life.last) < when.end_of(operation))
       life.last = operation;
   };
   for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
     for (const std::uint32_t written : role.operations[i].writes) {
       Life& life = lives[written];
-      if (life.first == Life::kNone || when[i].start < when[life.first].start) life.first = i;
+      if (life.first == Life::kNone || when.start_of(i) < when.start_of(life.first)) life.first = i;
       keep(life, i);
     }
     for (const std::uint32_t read : role.operations[i].reads) keep(lives[read], i);
@@ -137,7 +136,7 @@ Bytes peak_memory_in(const RoleProgram& role, const RankTimeline& rank,
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Life& life = lives[i];
     if (life.first == Life::kNone || role.tensor(static_cast<std::uint32_t>(i)).resident) continue;
-    if (rank.operations[life.first].start >= rank.operations[life.last].end) continue;
+    if (rank.operations.start_of(life.first) >= rank.operations.end_of(life.last)) continue;
     const std::int64_t size = bytes[role.instances[i].tensor];
     if (period.throughout[i]) {
       held += size;
@@ -150,8 +149,8 @@ Bytes peak_memory_in(const RoleProgram& role, const RankTimeline& rank,
   Changes frees{role.program->streams.size()};
   for (std::size_t i = 0; i < role.operations.size(); ++i) {
     const StreamId stream = role.operations[i].operation->stream;
-    takes.add(stream, rank.operations[i].start, taken[i]);
-    frees.add(stream, rank.operations[i].end, freed[i]);
+    takes.add(stream, rank.operations.start_of(i), taken[i]);
+    frees.add(stream, rank.operations.end_of(i), freed[i]);
   }
   return Bytes{highest(held, {std::move(takes).take(), std::move(frees).take()}, period)};
 }

@@ -15,18 +15,18 @@ namespace {
 std::optional<ClassParting> parting_of(const RankTimeline& own, const RankTimeline& usual) {
   const std::size_t n = own.operations.size();
   const auto later = [&](std::uint32_t i) {
-    return (own.operations[i].end - usual.operations[i].end).ps();
+    return (own.operations.end_of(i) - usual.operations.end_of(i)).ps();
   };
   std::vector<std::uint32_t> order(n);
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return usual.operations[a].end < usual.operations[b].end;
+    return usual.operations.end_of(a) < usual.operations.end_of(b);
   });
   ClassParting out;
   bool differs = false;
   for (const std::uint32_t i : order) {
     if (later(i) == 0) continue;
-    const TimePoint at = std::min(own.operations[i].end, usual.operations[i].end);
+    const TimePoint at = std::min(own.operations.end_of(i), usual.operations.end_of(i));
     if (differs && at >= out.at) continue;
     out.at = at;
     out.operation = i;
@@ -37,7 +37,7 @@ std::optional<ClassParting> parting_of(const RankTimeline& own, const RankTimeli
   std::size_t same = n - 1;
   while (same > 0 && later(order[same - 1]) == later(order[n - 1])) --same;
   out.later_ps = later(order[n - 1]);
-  if (same + 1 < n) out.again = own.operations[order[same]].end;
+  if (same + 1 < n) out.again = own.operations.end_of(order[same]);
   return out;
 }
 
@@ -63,8 +63,8 @@ std::size_t distinct_histories(const TrainingStepTimeline& timeline) {
   std::vector<std::pair<std::size_t, std::uint64_t>> seen;
   for (const RankTimeline& rank : timeline.ranks) {
     std::uint64_t hash = 0;
-    for (const Interval& each : rank.operations)
-      hash = mix64(hash ^ static_cast<std::uint64_t>(each.end.ps()));
+    for (const TimePoint end : rank.operations.ends())
+      hash = mix64(hash ^ static_cast<std::uint64_t>(end.ps()));
     seen.emplace_back(rank.role, hash);
   }
   std::sort(seen.begin(), seen.end());

@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "sim/program/communicator.hpp"
@@ -12,7 +12,7 @@ namespace {
 /// What the host waited for last before it launched each operation of a role; empty where it never
 /// waits.
 [[nodiscard]] std::vector<std::uint32_t> launched_after(const std::vector<HostLaunch>& issued) {
-  static_assert(HostLaunch::kStart == RankTimeline::kNothing);
+  static_assert(HostLaunch::kStart == OperationWaits::kNothing);
   if (issued.empty() || issued.back().after == HostLaunch::kStart) return {};
   std::vector<std::uint32_t> out;
   out.reserve(issued.size());
@@ -23,39 +23,14 @@ namespace {
 }  // namespace
 
 RankTimeline rank_timeline(const RoleProgram& role, int rank, const LoweredProgram::Places& places,
-                           const std::vector<HostLaunch>& issued,
+                           std::shared_ptr<const OperationWaits> waits,
                            const std::vector<std::vector<TimePoint>>& stream_ends) {
-  RankTimeline out;
-  out.rank = rank;
-  out.role = role.role;
-  out.operations.resize(role.operations.size());
-  out.bound_by.resize(role.operations.size());
-  std::vector<std::uint32_t> last(role.program->streams.size(), RankTimeline::kNothing);
-  for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
-    const StreamId stream = role.operations[i].operation->stream;
-    TimePoint start;
-    std::uint32_t bound = RankTimeline::kNothing;
-    const auto wait_for = [&](std::uint32_t before) {
-      if (bound != RankTimeline::kNothing && out.operations[before].end <= start) return;
-      start = std::max(start, out.operations[before].end);
-      bound = before;
-    };
-    if (last[stream] != RankTimeline::kNothing) wait_for(last[stream]);
-    for (const std::uint32_t before : role.operations[i].after) wait_for(before);
-    const HostLaunch& issue = issued[i];
-    const TimePoint from =
-        issue.after == HostLaunch::kStart ? TimePoint{} : out.operations[issue.after].end;
-    const TimePoint by_host = from + (issue.at - TimePoint{});
-    if (by_host > start) {
-      start = by_host;
-      bound = RankTimeline::kHost;
-    }
-    last[stream] = i;
+  std::vector<TimePoint> ends(role.operations.size());
+  for (std::uint32_t i = 0; i < ends.size(); ++i) {
     const ActivityRef at = places.of(i);
-    out.operations[i] = {start, stream_ends[at.stream][at.index]};
-    out.bound_by[i] = bound;
+    ends[i] = stream_ends[at.stream][at.index];
   }
-  return out;
+  return {rank, role.role, OperationTimes{std::move(ends), std::move(waits)}};
 }
 
 TrainingStepTimeline timeline_of(std::shared_ptr<const Program> program, RolePrograms roles,
@@ -65,10 +40,13 @@ TrainingStepTimeline timeline_of(std::shared_ptr<const Program> program, RolePro
   out.program = std::move(program);
   out.roles = std::move(roles);
   out.ranks.reserve(ranks.size());
+  std::vector<std::shared_ptr<const OperationWaits>> waits(out.roles.all().size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const std::size_t role = role_played(*out.program, ranks[i]);
-    out.ranks.push_back(rank_timeline(out.roles[role], ranks[i], lowered.places[i],
-                                      lowered.issued[role], stream_ends));
+    if (waits[role] == nullptr)
+      waits[role] = std::make_shared<OperationWaits>(out.roles[role], lowered.issued[role]);
+    out.ranks.push_back(
+        rank_timeline(out.roles[role], ranks[i], lowered.places[i], waits[role], stream_ends));
     const std::size_t end =
         i + 1 < ranks.size() ? lowered.places[i + 1].first_stream : lowered.workload.streams.size();
     for (std::size_t stream = lowered.places[i].first_stream; stream < end; ++stream)

@@ -44,14 +44,6 @@ class CommunicationTimes {
 class FoldedTrainingStep;
 class CoarseRankClasses;
 
-/// When the host has launched an operation: at a fixed time, or a fixed time after the end of a
-/// message of the same role that the host waited for.
-struct HostLaunch {
-  static constexpr std::uint32_t kStart = UINT32_MAX;
-  TimePoint at;
-  std::uint32_t after = kStart;
-};
-
 /// A program as the engine's workload: one stream per simulated rank and program stream.
 struct LoweredProgram {
   Workload workload;
@@ -95,12 +87,11 @@ struct LoweringInput {
 /// software and reductions take no time, and no message waits for others in a queue.
 [[nodiscard]] bool order_of_calls_is_free(const Network& network, NetworkModel model);
 
-/// Start and end of each operation of one rank, from the replay of a lowered program. `places` and
-/// `issued` are those of the rank and its role; starts are when all that an operation waits for has
-/// ended.
+/// Times of the operations of one rank, from the replay of a lowered program. `places` and `waits`
+/// are those of the rank and its role.
 [[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,
                                          const LoweredProgram::Places& places,
-                                         const std::vector<HostLaunch>& issued,
+                                         std::shared_ptr<const OperationWaits> waits,
                                          const std::vector<std::vector<TimePoint>>& stream_ends);
 
 /// The timeline of every operation from the replay of a lowered program. Gives the room of a rank's

@@ -29,8 +29,11 @@ TEST_CASE("a transfer starts when both ends have come") {
 TEST_CASE("a send that was over before its receiver came waited for nobody") {
   // The message lay in a buffer from 130 on; stage 1 posts its receive at 200 and has it at once.
   TrainingStepTimeline step = two_stages();
-  step.ranks[1].operations = {interval(200, 200), interval(200, 300), interval(300, 430),
-                              interval(430, 460)};
+  OperationTimes& times = step.ranks[1].operations;
+  times.set(0, interval(200, 200));
+  times.set(1, interval(200, 300));
+  times.set(2, interval(300, 430));
+  times.set(3, interval(430, 460));
   const Peers peers{step};
   CHECK(peers.latest({0, kSend0}) == Place{0, kSend0});
   CHECK(peers.transfer_start({0, kSend0}).ps() == 100);
@@ -40,9 +43,9 @@ TEST_CASE("a send that was over before its receiver came waited for nobody") {
 
 TEST_CASE("a send that holds its rank until the receiver comes waits for it") {
   TrainingStepTimeline step = two_stages();
-  step.ranks[0].operations[kSend0] = interval(100, 150);
-  step.ranks[1].operations[kReceive1] = interval(120, 150);
-  step.ranks[1].operations[kF1] = interval(150, 230);
+  step.ranks[0].operations.set(kSend0, interval(100, 150));
+  step.ranks[1].operations.set(kReceive1, interval(120, 150));
+  step.ranks[1].operations.set(kF1, interval(150, 230));
   const Peers peers{step};
   CHECK(peers.latest({0, kSend0}) == Place{1, kReceive1});
   CHECK(peers.transfer_start({0, kSend0}).ps() == 120);
@@ -180,8 +183,7 @@ TEST_CASE("each server meets the workers in its own collectives") {
     RankTimeline host;
     host.rank = 2 + i;
     host.role = static_cast<std::size_t>(1 + i);
-    host.operations = {interval(0, 10 + 10 * i)};
-    host.bound_by = {RankTimeline::kNothing};
+    host.operations.push_back(interval(0, 10 + 10 * i));
     step.ranks.push_back(host);
   }
   const Peers peers{step};
@@ -202,7 +204,7 @@ TEST_CASE("a group without a name has that of its axes, copies to the host have 
 
 TEST_CASE("what bound an operation is what the timeline says, else the last to end before it") {
   TrainingStepTimeline step = two_stages();
-  step.ranks[1].bound_by[kB1] = RankTimeline::kNothing;
+  step.ranks[1].operations.set_bound_by(kB1, OperationWaits::kNothing);
   const Peers peers{step};
   CHECK(peers.before({0, kB0}) == Place{0, kReceive0});
   CHECK(peers.before({1, kB1}) == Place{1, kF1});

@@ -61,7 +61,7 @@ inline Interval interval(std::int64_t start_ps, std::int64_t end_ps) {
 struct Ran {
   std::int64_t start_ps = 0;
   std::int64_t end_ps = 0;
-  std::uint32_t bound_by = RankTimeline::kNothing;
+  std::uint32_t bound_by = OperationWaits::kNothing;
 };
 
 /// Ends when the last operation does. Rank i of `ran` is rank i of the mesh.
@@ -74,9 +74,9 @@ inline TrainingStepTimeline timeline_of(Program program, const std::vector<std::
     rank.rank = static_cast<int>(i);
     rank.role = timeline.program->role_of(rank.rank);
     for (const Ran& each : ran[i]) {
-      rank.operations.push_back(interval(each.start_ps, each.end_ps));
-      rank.bound_by.push_back(each.bound_by);
-      timeline.end = std::max(timeline.end, rank.operations.back().end);
+      const Interval when = interval(each.start_ps, each.end_ps);
+      rank.operations.push_back(when, each.bound_by);
+      timeline.end = std::max(timeline.end, when.end);
     }
     timeline.ranks.push_back(std::move(rank));
   }

@@ -45,10 +45,10 @@ TEST_CASE("a stage's idle time is the bubble until its peer sends, then the tran
 TEST_CASE("a receive that is timed from the transfer on waits just as long") {
   // Intervals start when both ends have come; before, the operations are bound by their peer.
   TrainingStepTimeline step = two_stages();
-  step.ranks[1].operations[kReceive1] = interval(100, 130);
-  step.ranks[1].bound_by[kReceive1] = RankTimeline::kPeer;
-  step.ranks[0].operations[kReceive0] = interval(430, 460);
-  step.ranks[0].bound_by[kReceive0] = RankTimeline::kPeer;
+  step.ranks[1].operations.set(kReceive1, interval(100, 130));
+  step.ranks[1].operations.set_bound_by(kReceive1, OperationWaits::kPeer);
+  step.ranks[0].operations.set(kReceive0, interval(430, 460));
+  step.ranks[0].operations.set_bound_by(kReceive0, OperationWaits::kPeer);
   const Peers peers{step};
   CHECK(breakdown(peers, 0).bubble.ps() == 300);
   CHECK(breakdown(peers, 1).bubble.ps() == 300);
@@ -216,9 +216,9 @@ TEST_CASE("the critical path passes from stage to stage with the messages") {
 TrainingStepTimeline two_stages_of_waiting_hosts() {
   TrainingStepTimeline step = timeline_of(
       two_stage_program(),
-      {{{0, 100}, {100, 130, kF0}, {130, 465, kSend0}, {475, 675, RankTimeline::kHost}},
-       {{0, 130}, {130, 230, kReceive1}, {235, 435, RankTimeline::kHost}, {435, 465, kB1}}});
-  constexpr std::uint32_t kNone = RankTimeline::kNothing;
+      {{{0, 100}, {100, 130, kF0}, {130, 465, kSend0}, {475, 675, OperationWaits::kHost}},
+       {{0, 130}, {130, 230, kReceive1}, {235, 435, OperationWaits::kHost}, {435, 465, kB1}}});
+  constexpr std::uint32_t kNone = OperationWaits::kNothing;
   step.launched_after = {{kNone, kNone, kNone, kReceive0},
                          {kNone, kReceive1, kReceive1, kReceive1}};
   return step;
@@ -335,7 +335,7 @@ TEST_CASE("a step in which nothing happens is all zero") {
 
 TEST_CASE("operations of the compute stream that overlap are refused") {
   TrainingStepTimeline step = two_stages();
-  step.ranks[1].operations[kB1] = interval(229, 430);
+  step.ranks[1].operations.set(kB1, interval(229, 430));
   CHECK_THROWS_AS(static_cast<void>(breakdown(Peers{step}, 1)), InternalError);
 }
 
@@ -370,10 +370,10 @@ TrainingStepTimeline random_step(std::uint32_t seed, bool hosts_wait) {
       std::int64_t& free = done[routine.operations[i].stream];
       const std::int64_t start = free + below(3) * 5;
       free = start + below(4) * 10;
-      std::uint32_t bound = RankTimeline::kNothing;
-      if (below(3) == 0) bound = RankTimeline::kPeer;
+      std::uint32_t bound = OperationWaits::kNothing;
+      if (below(3) == 0) bound = OperationWaits::kPeer;
       if (i > 0 && below(3) == 0) bound = static_cast<std::uint32_t>(below(i));
-      if (hosts_wait && below(3) == 0) bound = RankTimeline::kHost;
+      if (hosts_wait && below(3) == 0) bound = OperationWaits::kHost;
       ran[static_cast<std::size_t>(rank)].push_back({start, free, bound});
     }
   }
@@ -381,7 +381,7 @@ TrainingStepTimeline random_step(std::uint32_t seed, bool hosts_wait) {
   for (int stage = 0; hosts_wait && stage < 2; ++stage) {
     std::vector<std::uint32_t>& after = out.launched_after.emplace_back();
     for (std::uint32_t i = 0; i < 30; ++i)
-      after.push_back(i == 0 || below(4) == 0 ? RankTimeline::kNothing
+      after.push_back(i == 0 || below(4) == 0 ? OperationWaits::kNothing
                                               : static_cast<std::uint32_t>(below(i)));
   }
   return out;

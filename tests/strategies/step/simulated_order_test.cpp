@@ -425,8 +425,8 @@ TEST_CASE("an operation that is moved to before its input exists is named with i
     const std::uint32_t writer = writer_of(role, step.timeline.ranks.front(), i);
     if (writer == kNone) continue;
     TrainingStepTimeline timeline = step.timeline;
-    Interval& when = timeline.ranks.front().operations[i];
-    when.start = timeline.ranks.front().operations[writer].start;
+    OperationTimes& times = timeline.ranks.front().operations;
+    times.set(i, {times.start_of(writer), times.end_of(i)});
     ExecutionOptions options;
     options.timeline = &timeline;
     ProgramExecution execution{*step.program, options};

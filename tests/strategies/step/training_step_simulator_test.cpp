@@ -59,11 +59,8 @@ Bytes peak_of(const SimulatedTrainingStep& step) {
 
 std::string difference(const RankTimeline& a, const RankTimeline& b) {
   if (a.rank != b.rank || a.role != b.role) return "another rank";
-  const bool same_times = std::equal(
-      a.operations.begin(), a.operations.end(), b.operations.begin(), b.operations.end(),
-      [](const Interval& x, const Interval& y) { return x.start == y.start && x.end == y.end; });
-  if (!same_times) return "other times";
-  return a.bound_by == b.bound_by ? "" : "waits for others";
+  if (a.operations.ends() != b.operations.ends()) return "other times";
+  return a.operations == b.operations ? "" : "waits for others";
 }
 
 /// The first; empty: none.

@@ -26,7 +26,7 @@ std::map<CallKey, Interval> call_spans(const TrainingStepTimeline& timeline) {
   const RoleProgram& role = timeline.roles[rank.role];
   for (std::size_t i = 0; i < role.operations.size(); ++i) {
     const Call& call = role.operations[i].call;
-    const Interval& when = rank.operations[i];
+    const Interval when = rank.operations[i];
     const auto [span, first] =
         out.try_emplace(CallKey{call.routine, call.position, call.microbatch}, when);
     if (first) continue;

@@ -41,7 +41,7 @@ Json config_of(const RunOptions& options, const Scenario& scenario) {
 
 std::int64_t number_of(const RankTimeline& rank) {
   Fingerprint fingerprint;
-  for (const Interval& interval : rank.operations) {
+  for (const Interval interval : rank.operations) {
     fingerprint.add(interval.start.ps());
     fingerprint.add(interval.end.ps());
   }

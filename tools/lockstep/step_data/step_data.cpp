@@ -238,7 +238,7 @@ class StepData {
     for (const RankTimeline& rank : timeline_.ranks) {
       if (rank.role != role) continue;
       for (std::size_t i = 0; i < count; ++i) {
-        const Duration time = rank.operations[i].end - rank.operations[i].start;
+        const Duration time = rank.operations.end_of(i) - rank.operations.start_of(i);
         if (time > Duration{} && time >= shortest_) takes[i] = true;
       }
     }
@@ -281,7 +281,7 @@ class StepData {
     Numbers time;
     Numbers route;
     for (const std::uint32_t i : kept(rank.role)) {
-      const Interval& interval = rank.operations[i];
+      const Interval interval = rank.operations[i];
       std::int64_t& end = ends[program.operations[i].operation->stream];
       gap.push_back(interval.start.ps() - end);
       time.push_back((interval.end - interval.start).ps());

@@ -112,7 +112,7 @@ class Communications {
       const CommunicationTraffic* const traffic = traffic_.of(rank, role, operation);
       if (traffic == nullptr || traffic->bytes.empty() || traffic->members.front() != rank)
         continue;
-      const double end = in_seconds(of.operations[i].end);
+      const double end = in_seconds(of.operations.end_of(i));
       const double begin = std::min(in_seconds(peers_.transfer_start({index, i})), end);
       if (end <= begin) continue;
       times_.try_emplace(traffic, in_seconds(timeline_.end), divisions_)

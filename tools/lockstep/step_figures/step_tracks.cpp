@@ -120,7 +120,7 @@ void add_rows(const Peers& peers, std::size_t index, Parts& parts, std::vector<T
   const double end = seconds(timeline.end);
   std::map<StreamId, Divided> streams;
   for (std::size_t i = 0; i < rank.operations.size(); ++i) {
-    const Interval& interval = rank.operations[i];
+    const Interval interval = rank.operations[i];
     if (interval.end <= interval.start) continue;
     const Operation& operation = *role.operations[i].operation;
     const auto [of, is_new] = streams.try_emplace(operation.stream, end, kMostParts);
@@ -202,7 +202,7 @@ TrackFigure group_tracks(const TrainingStepResult& result, TrackFigure out) {
     const std::string group = peers.group(operation);
     (void)parts.of(part_of(TimeUse::communication(group)));
     const auto [of, is_new] = groups.try_emplace(group, out.end, kMostParts);
-    of->second.add(seconds(peers.transfer_start({index, i})), seconds(rank.operations[i].end),
+    of->second.add(seconds(peers.transfer_start({index, i})), seconds(rank.operations.end_of(i)),
                    parts.of(part_of(TimeUse::communication(group))));
   }
   for (const auto& [group, amounts] : groups)

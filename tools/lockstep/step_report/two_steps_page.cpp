@@ -63,7 +63,7 @@ std::map<std::string, std::pair<Duration, std::size_t>> operations_of(
   for (std::size_t i = 0; i < rank.operations.size(); ++i) {
     const Operation& operation = *role.operations[i].operation;
     auto& [time, count] = out[fmt::format("{}, {}", operation.name, to_string(operation.purpose))];
-    time = time + (rank.operations[i].end - rank.operations[i].start);
+    time = time + (rank.operations.end_of(i) - rank.operations.start_of(i));
     ++count;
   }
   return out;

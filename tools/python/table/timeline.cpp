@@ -43,12 +43,20 @@ class Timeline {
     throw py::key_error("rank " + std::to_string(rank) + " was not simulated; see ranks");
   }
 
-  [[nodiscard]] py::array starts(int rank) const { return times(rank, offsetof(Interval, start)); }
-  [[nodiscard]] py::array ends(int rank) const { return times(rank, offsetof(Interval, end)); }
+  [[nodiscard]] py::array starts(int rank) const {
+    return of_operations<std::int64_t>(
+        rank, [](const OperationTimes& of, std::size_t i) { return of.start_of(i).ps(); });
+  }
+
+  [[nodiscard]] py::array ends(int rank) const {
+    const std::vector<TimePoint>& of = times(rank).ends();
+    return view(reinterpret_cast<const std::int64_t*>(of.data()), {of.size()}, {sizeof(TimePoint)},
+                step_);
+  }
 
   [[nodiscard]] py::array bound_by(int rank) const {
-    const auto& of = timeline().ranks[index_of(rank)].bound_by;
-    return view(of.data(), {of.size()}, {sizeof(std::uint32_t)}, step_);
+    return of_operations<std::uint32_t>(
+        rank, [](const OperationTimes& of, std::size_t i) { return of.bound_by(i); });
   }
 
   [[nodiscard]] std::vector<std::string> names(int rank) const {
@@ -112,11 +120,17 @@ class Timeline {
   [[nodiscard]] const std::vector<MemoryPoint>& curve() const {
     return step_->memory.account.device.curve;
   }
-  [[nodiscard]] py::array times(int rank, std::size_t offset) const {
-    const std::vector<Interval>& of = timeline().ranks[index_of(rank)].operations;
-    const auto* first = reinterpret_cast<const char*>(of.data()) + offset;
-    return view(reinterpret_cast<const std::int64_t*>(first), {of.size()}, {sizeof(Interval)},
-                step_);
+  [[nodiscard]] const OperationTimes& times(int rank) const {
+    return timeline().ranks[index_of(rank)].operations;
+  }
+  /// What follows from the ends, one number an operation.
+  template <class Number, class Get>
+  [[nodiscard]] py::array of_operations(int rank, const Get& get) const {
+    const OperationTimes& of = times(rank);
+    const auto numbers = std::make_shared<std::vector<Number>>(of.size());
+    for (std::size_t i = 0; i < of.size(); ++i) (*numbers)[i] = get(of, i);
+    return view<Number, std::vector<Number>>(numbers->data(), {of.size()}, {sizeof(Number)},
+                                             numbers);
   }
 
   Step step_;

@@ -19,7 +19,7 @@ class TimedRanks : public Ranks {
  public:
   explicit TimedRanks(int ranks) : Ranks{ranks} {
     for (int rank = 0; rank < ranks; ++rank) {
-      timeline.ranks.push_back({rank, static_cast<std::size_t>(rank), {}, {}});
+      timeline.ranks.push_back({rank, static_cast<std::size_t>(rank), {}});
     }
   }
 
@@ -128,7 +128,7 @@ TEST_CASE("what lives for no time takes no room, and the host's memory is counte
 
 TEST_CASE("an operation that starts before its input exists is named, with time and input") {
   TimedRanks ranks = chain();
-  ranks.timeline.ranks[0].operations[1].start = at(9);
+  ranks.timeline.ranks[0].operations.set(1, {at(9), at(20)});
   CHECK(ranks.run().text ==
         "rank 0: block 0 microbatch 0: b starts at 9 ps, before a exists: block 0 microbatch "
         "0: fill ends at 10 ps");
@@ -136,7 +136,10 @@ TEST_CASE("an operation that starts before its input exists is named, with time 
 
 TEST_CASE("operations whose times are swapped are named") {
   TimedRanks ranks = chain();
-  std::swap(ranks.timeline.ranks[0].operations[0], ranks.timeline.ranks[0].operations[3]);
+  OperationTimes& times = ranks.timeline.ranks[0].operations;
+  const Interval first = times[0];
+  times.set(0, times[3]);
+  times.set(3, first);
   CHECK(ranks.run().text ==
         "rank 0: block 0 microbatch 0: d starts at 0 ps, before c exists: block 0 microbatch "
         "0: c ends at 20 ps");
@@ -153,7 +156,7 @@ TEST_CASE("an operation that overwrites what another still reads is named") {
   CHECK(ranks.run().text ==
         "rank 0: block 0 microbatch 0: fill starts at 15 ps and writes a, which block 0 "
         "microbatch 0: b uses until 20 ps");
-  ranks.timeline.ranks[0].operations[2] = {at(20), at(30)};
+  ranks.timeline.ranks[0].operations.set(2, {at(20), at(30)});
   CHECK(ranks.run().text == TimedRanks::kNoLoss);
 }
 
@@ -195,7 +198,7 @@ TEST_CASE("a message is taken after it is sent, however many wait, whichever is 
   ranks.does(1, 20, 20, Ranks::receive("get.y", y, 1));
   ranks.does(1, 20, 30, Ranks::receive("get.x", x, 1));
   CHECK(ranks.run().text == TimedRanks::kNoLoss);
-  ranks.timeline.ranks[1].operations[0] = {at(10), at(19)};
+  ranks.timeline.ranks[1].operations.set(0, {at(10), at(19)});
   CHECK(ranks.run().text ==
         "rank 1: block 0 microbatch 0: get.y ends at 19 ps, before rank 0: block 0 "
         "microbatch 0: give.y starts at 20 ps");

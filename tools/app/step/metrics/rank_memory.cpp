@@ -24,7 +24,6 @@ RankTimeline in_order(const Program& program, const RoleProgram& role) {
     const auto at = TimePoint{Duration::picoseconds(static_cast<std::int64_t>(i))};
     timeline.operations.push_back({at, at + Duration::picoseconds(1)});
   }
-  timeline.bound_by.resize(role.operations.size(), RankTimeline::kNothing);
   return timeline;
 }
 

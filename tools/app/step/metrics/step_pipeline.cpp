@@ -29,13 +29,13 @@ std::vector<ExposedCommunication> exposed_between(const Peers& peers, std::size_
   for (std::uint32_t i = 0; i < timeline.operations.size(); ++i)
     if (role.operations[i].operation->kind == OperationKind::collective) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return timeline.operations[a].start < timeline.operations[b].start;
+    return timeline.operations.start_of(a) < timeline.operations.start_of(b);
   });
   std::vector<ExposedCommunication> out;
   TimePoint covered;
   for (const std::uint32_t i : order) {
     const TimePoint begin = std::max(covered, peers.transfer_start({rank, i}));
-    const TimePoint end = timeline.operations[i].end;
+    const TimePoint end = timeline.operations.end_of(i);
     if (end <= begin) continue;
     covered = end;
     const std::string group = peers.group(*role.operations[i].operation);
