@@ -365,6 +365,8 @@ void RecordedWork::put(std::uint32_t id, std::size_t instants) {
   const std::size_t changes = instants == 0 ? 0 : record.instants[instants - 1].changes;
   std::vector<const Change*> last(record.first, nullptr);
   for (std::size_t i = 0; i < changes; ++i) last[record.changes[i].own] = &record.changes[i];
+  for (const std::uint32_t stream : cell.streams) streams_->fetch(stream);
+  for (const std::uint32_t stream : cell.streams) streams_->fetch_ends(stream);
   for (std::uint32_t own = 0; own < cell.streams.size(); ++own) {
     const Change* change = last[own % record.first];
     if (change == nullptr) continue;

@@ -460,6 +460,25 @@ void Streams::catch_up(std::uint32_t stream) const {
   if (recorded_ != nullptr) recorded_->catch_up(stream);
 }
 
+void Streams::fetch(std::uint32_t stream) const {
+  __builtin_prefetch(&streams_[stream]);
+  __builtin_prefetch(&first_operation_[stream]);
+  __builtin_prefetch(&ends_[stream]);
+  __builtin_prefetch(&workload_->streams[stream]);
+  __builtin_prefetch(&workload_->streams[stream].first_stream);
+}
+
+void Streams::fetch_ends(std::uint32_t stream) const {
+  const std::uint32_t index = streams_[stream].index;
+  if (index >= ends_[stream].size()) return;
+  __builtin_prefetch(&ends_[stream][index], 1);
+  __builtin_prefetch(&ends_[stream][index] + 8, 1);
+  __builtin_prefetch(&waiting_for_[first_operation_[stream] + index], 1);
+  const Stream& of = workload_->streams[stream];
+  if (!of.calls.empty()) __builtin_prefetch(of.calls.data());
+  if (!computing_at_.empty()) __builtin_prefetch(&computing_at_[of.endpoint]);
+}
+
 void Streams::end_as(std::uint32_t stream, std::uint32_t like, std::uint32_t index,
                      Duration later) {
   StreamState& state = streams_[stream];

@@ -93,6 +93,10 @@ class Streams {
   void replays(std::uint32_t stream) const;
   /// Puts it in its state of this instant.
   void catch_up(std::uint32_t stream) const;
+  /// Asks for what end_as() and set_state() read, of many streams before the first of them waits
+  /// for it: first where it is, then what is there.
+  void fetch(std::uint32_t stream) const;
+  void fetch_ends(std::uint32_t stream) const;
   /// The operations up to before `index` have ended, each as that of stream `like`, `later`. None
   /// of them concerns streams with events of their own.
   void end_as(std::uint32_t stream, std::uint32_t like, std::uint32_t index, Duration later);
