@@ -67,7 +67,10 @@ Transfers::Transfers(const Transfers& other)
       count_{other.count_},
       finished_{other.finished_},
       messages_{other.messages_},
-      log_{other.log_} {}
+      log_{other.log_} {
+  for (Transfer& each : transfers_)
+    if (each.slotted != nullptr) each.slotted = &connections_.at(each.connection);
+}
 
 void Transfers::join(const Siblings& siblings) {
   state_ = &siblings.state;
@@ -325,7 +328,7 @@ void Transfers::finish(TransferId id) {
   }
   if (transfer.eager) {
     transfer.arrived = true;
-    take_arrived(connections_.at(transfer.connection));
+    take_arrived(*transfer.slotted);
     return;
   }
   if (!transfer.bound) spare_.push_back(id);
@@ -396,7 +399,8 @@ void Transfers::begin_eager(const ConnectionKey& key, SlottedConnection& connect
       .order = send.order,
       .instant = send.instant,
       .eager = true,
-      .connection = key};
+      .connection = key,
+      .slotted = &connection};
   find_tight(transfer);
   account(transfer, 1);
   ++count_;
@@ -437,8 +441,8 @@ void Transfers::take(TransferId id) {
 
 void Transfers::free_slot(TransferId id) {
   const ConnectionKey key = transfers_[id].connection;
+  SlottedConnection& connection = *std::exchange(transfers_[id].slotted, nullptr);
   spare_.push_back(id);
-  SlottedConnection& connection = connections_.at(key);
   --connection.used;
   if (!connection.sends.empty()) {
     const Post next = connection.sends.pop();

@@ -49,12 +49,13 @@ struct Transfer {
   std::uint64_t instant = 0;  // when it was posted
   bool reduces = false;
   bool bound = false;
-  bool eager = false;          // of a connection with slots
-  bool arrived = false;        // eager: not received yet
-  bool forwarded = false;      // eager: holds its slot until it is forwarded
-  ConnectionKey connection{};  // eager
-  std::uint8_t posted = 0;     // bits of the ends that have reached a bound transfer again
-  TimePoint start{};           // earliest start
+  bool eager = false;                    // of a connection with slots
+  bool arrived = false;                  // eager: not received yet
+  bool forwarded = false;                // eager: holds its slot until it is forwarded
+  ConnectionKey connection{};            // eager
+  SlottedConnection* slotted = nullptr;  // likewise
+  std::uint8_t posted = 0;  // bits of the ends that have reached a bound transfer again
+  TimePoint start{};        // earliest start
   const TightRoutes::Tight* tight = nullptr;  // if there are
 };
 

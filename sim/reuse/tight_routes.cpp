@@ -1,5 +1,6 @@
 #include "sim/reuse/tight_routes.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -32,34 +33,41 @@ class CrossesOnce {
 TightRoutes::TightRoutes(const Network& network, bool only_ports,
                          const std::vector<MessageWay>& ways)
     : by_channel_{!ways.empty() && network.router->by_channel()} {
+  std::vector<MessageWay> keys;
+  for (const MessageWay& way : ways) keys.push_back(by_channel_ ? way : way.any_tag());
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   RouteCache known{network.endpoints.size()};
   CrossesOnce crosses_once{network.links.size()};
   std::size_t hops = 0;
-  for (const MessageWay& way : ways) {
-    const MessageWay key = by_channel_ ? way : way.any_tag();
-    const auto [found, is_new] = routes_.try_emplace(key);
-    if (!is_new) continue;
+  routes_.reserve(keys.size());
+  first_of_.assign(network.endpoints.size() + 1, 0);
+  for (const MessageWay& key : keys) {
     const Route* route = known.find(*network.router, key.from, key.to, key.tag);
     LOCKSTEP_CHECK(route != nullptr);
-    found->second = {*route, static_cast<std::uint32_t>(routes_.size() - 1)};
+    routes_.push_back({key, *route, static_cast<std::uint32_t>(routes_.size())});
+    first_of_[key.from + 1] = static_cast<std::uint32_t>(routes_.size());
     hops += route->hops.size();
     if (hops <= kMostHops && crosses_once(*route)) continue;
     routes_.clear();
     return;
   }
+  for (std::size_t i = 1; i < first_of_.size(); ++i)
+    first_of_[i] = std::max(first_of_[i], first_of_[i - 1]);
   std::vector<Route*> all;
   all.reserve(routes_.size());
-  for (auto& [way, tight] : routes_) all.push_back(&tight.route);
+  for (Tight& each : routes_) all.push_back(&each.route);
   drop_slack_links(all, network.links, only_ports);
 }
 
 void TightRoutes::add_up(const Network& network, const std::vector<UInt128>& amounts,
                          std::vector<UInt128>& carried) const {
   RouteCache whole{network.endpoints.size()};
-  for (const auto& [way, tight] : routes_) {
-    if (tight.number >= amounts.size() || amounts[tight.number] == 0) continue;
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    if (amounts[i] == 0) continue;
+    const MessageWay& way = routes_[i].way;
     const Route& route = *whole.find(*network.router, way.from, way.to, way.tag);
-    for (const Hop& hop : route.hops) carried[hop.link] += amounts[tight.number] * hop.weight;
+    for (const Hop& hop : route.hops) carried[hop.link] += amounts[i] * hop.weight;
   }
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
+#include "sim/base/check.hpp"
 #include "sim/network/network.hpp"
 #include "sim/reuse/message_way.hpp"
 
@@ -25,12 +26,19 @@ class TightRoutes {
   /// Whether there were not too many.
   [[nodiscard]] bool useful() const { return !routes_.empty(); }
   struct Tight {
+    MessageWay way;  // of any tag, unless routes differ by channel
     Route route;
     std::uint32_t number = 0;  // from 0 on
   };
-  /// Requires useful() and a way that was passed. By any tag, unless routes differ by channel.
+  /// Requires useful() and a way that was passed.
   [[nodiscard]] const Tight& of(const MessageWay& way) const {
-    return routes_.at(by_channel_ ? way : way.any_tag());
+    const MessageWay key = by_channel_ ? way : way.any_tag();
+    const auto first = routes_.begin() + first_of_[key.from];
+    const auto last = routes_.begin() + first_of_[key.from + 1];
+    const auto found =
+        std::partition_point(first, last, [&](const Tight& each) { return each.way < key; });
+    LOCKSTEP_CHECK(found != last && found->way == key);
+    return *found;
   }
   /// Of messages by each way, by number, on each link: amount times weight of the hops of the whole
   /// route.
@@ -38,7 +46,8 @@ class TightRoutes {
               std::vector<UInt128>& carried) const;
 
  private:
-  std::unordered_map<MessageWay, Tight, MessageWayHash> routes_;
+  std::vector<Tight> routes_;            // by way
+  std::vector<std::uint32_t> first_of_;  // per sender, and the end of the last
   bool by_channel_ = false;
 };
 

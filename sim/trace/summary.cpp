@@ -9,18 +9,14 @@ namespace lockstep {
 
 namespace {
 
-/// How long the compute stream computes.
-[[nodiscard]] Duration computation_of(const TrainingStepTimeline& timeline,
-                                      const RankTimeline& rank) {
-  const RoleProgram& role = timeline.roles[rank.role];
-  Duration sum;
-  for (std::size_t i = 0; i < rank.operations.size(); ++i) {
+/// The computations of a role's compute stream.
+[[nodiscard]] std::vector<std::uint32_t> computations_of(const RoleProgram& role) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t i = 0; i < role.operations.size(); ++i) {
     const Operation& operation = *role.operations[i].operation;
-    if (operation.stream != kComputeStream || is_communication(operation)) continue;
-    const Interval interval = rank.operations[i];
-    sum += interval.end - interval.start;
+    if (operation.stream == kComputeStream && !is_communication(operation)) out.push_back(i);
   }
-  return sum;
+  return out;
 }
 
 [[nodiscard]] TimePoint end_of(const RankTimeline& rank) {
@@ -37,9 +33,15 @@ struct RankUse {
 
 [[nodiscard]] std::vector<RankUse> rank_uses(const TrainingStepTimeline& timeline) {
   std::vector<RankUse> out;
+  std::vector<std::optional<std::vector<std::uint32_t>>> computations(timeline.roles.all().size());
   for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
     const RankTimeline& rank = timeline.ranks[i];
-    out.push_back({i, end_of(rank), computation_of(timeline, rank)});
+    std::optional<std::vector<std::uint32_t>>& of_role = computations[rank.role];
+    if (!of_role) of_role = computations_of(timeline.roles[rank.role]);
+    RankUse use{i, end_of(rank), {}};
+    for (const std::uint32_t each : *of_role)
+      use.computation += rank.operations.end_of(each) - rank.operations.start_of(each);
+    out.push_back(use);
   }
   return out;
 }
