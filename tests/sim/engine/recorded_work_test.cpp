@@ -254,9 +254,10 @@ class Drawn {
         add(std::make_shared<TinyRing>(static_cast<int>(size)), of.call);
         const auto call = static_cast<std::uint32_t>(calls.size() - 1);
         for (std::uint32_t member = 0; member < size; ++member) {
+          // Of groups of two or three the first member is not always the first endpoint.
           const EndpointId w =
-              first +
-              (together_ == 4 ? pair(crossed ? (of.call + 2) % 3 : of.call, set, member) : member);
+              first + (together_ == 4 ? pair(crossed ? (of.call + 2) % 3 : of.call, set, member)
+                                      : (member + of.call) % size);
           calls.back().members.push_back(1 + w);
           slots[w].push_back({call, member});
         }
