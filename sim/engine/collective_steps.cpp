@@ -3,6 +3,7 @@
 
 #include "sim/engine/collectives.hpp"
 #include "sim/engine/local_work.hpp"
+#include "sim/schedule/step_ends.hpp"
 
 namespace lockstep::engine {
 
@@ -70,6 +71,9 @@ void Collectives::step_part_done(Track lane_id) {
 }
 
 void Collectives::end_step(Lane& lane) {
+  if (state_->step_ends != nullptr)
+    state_->step_ends->add(order_of(first_track(lane.call, lane.member) + lane.lane), lane.step,
+                           state_->now().since_start().ps());
   ++lane.step;
   const TransferId sent_on = std::exchange(lane.holds, std::exchange(lane.took, kNone));
   if (sent_on != kNone) transfers_->free_slot(sent_on);

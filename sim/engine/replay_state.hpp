@@ -8,6 +8,10 @@
 #include "sim/network/event_queue.hpp"
 #include "sim/network/transport.hpp"
 
+namespace lockstep {
+class StepEndsLog;
+}
+
 /// What the parts of an engine share.
 namespace lockstep::engine {
 
@@ -59,10 +63,11 @@ struct ReplayState {
   bool issue_in_order;
   bool by_track;
   EventQueue queue;
-  std::vector<Track> ready;      // tracks whose step is complete
-  std::uint64_t instant = 0;     // its number; each of its rounds has one
-  std::uint64_t next_order = 0;  // of a send among all sends
-  TimePoint end;                 // of the last operation or collective
+  std::vector<Track> ready;          // tracks whose step is complete
+  std::uint64_t instant = 0;         // its number; each of its rounds has one
+  std::uint64_t next_order = 0;      // of a send among all sends
+  TimePoint end;                     // of the last operation or collective
+  StepEndsLog* step_ends = nullptr;  // by Collectives::order_of(); null: not logged
 
   [[nodiscard]] TimePoint now() const { return queue.now(); }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/engine/event_loop/replay_steps.hpp"
 #include "sim/symmetry/branches/branch_replay.hpp"
 #include "sim/symmetry/branches/branches.hpp"
 #include "sim/symmetry/partition/block_symmetry.hpp"
@@ -57,8 +58,9 @@ std::vector<Bytes> bytes_on_links(const Relations& relations, const Network& net
 
 /// Every rank by itself, where no two transfers can limit each other.
 std::optional<FoldedReplay> by_rank(const RankFold& fold, const Network& network,
-                                    const Workload& workload) {
-  auto played = run_rank_recursion(fold.relations, fold.received, fold.costs, network, workload);
+                                    const Workload& workload, bool step_ends) {
+  auto played =
+      run_rank_recursion(fold.relations, fold.received, fold.costs, network, workload, step_ends);
   if (!played) return std::nullopt;
   FoldedReplay out;
   ReplayResult& result = out.result;
@@ -74,6 +76,7 @@ std::optional<FoldedReplay> by_rank(const RankFold& fold, const Network& network
   report.simulated_transfers = played->transfers;
   report.rounds = played->rounds;
   report.rounds_skipped = played->skipped;
+  report.step_ends = std::move(played->step_ends);
   describe_ranks(fold, network, workload, report);
   return out;
 }
@@ -110,14 +113,29 @@ class Folding {
                    std::vector<TimePoint>& ends) {
     if (!options_.max_plus || quotient.workload.calls.size() != 1) return false;
     if (!nobody_limits(relations, partition, network_, quotient)) return false;
-    auto played = run_max_plus(quotient);
+    auto played = run_max_plus(quotient, options_.step_ends);
     if (!played) return false;
     for (const Quotient::MemberSlot& member_slot : quotient.member_slots)
       ends.push_back(played->ends[member_slot.rank]);
     out_.report.simulated_transfers = played->transfers;
     out_.report.rounds = played->rounds;
     out_.report.rounds_skipped = played->skipped;
+    if (!played->step_ends.empty()) keep_steps(quotient, {std::move(played->step_ends)});
     return true;
+  }
+
+  /// By call and rank of the quotient.
+  void keep_steps(const Quotient& quotient, std::vector<std::vector<StepEnds>> ends) {
+    if (ends.empty()) return;
+    for (const Quotient::MemberSlot& member_slot : quotient.member_slots)
+      out_.report.step_ends.push_back(std::move(ends[member_slot.call][member_slot.rank]));
+  }
+
+  [[nodiscard]] ReplayResult by_steps(const Quotient& quotient) {
+    ReplayedSteps played =
+        replay_with_steps(quotient.network, quotient.workload, model_, during_replay(options_));
+    if (played.result.unfinished.empty()) keep_steps(quotient, std::move(played.ends));
+    return std::move(played.result);
   }
 
   bool by_branches(const Relations& relations, const Partition& partition, const Quotient& quotient,
@@ -131,6 +149,8 @@ class Folding {
     out_.report.branches = branches.all.size();
     out_.report.branch_histories = played->histories;
     out_.result.solves = played->solves;
+    // Engines of branches are copied and advance at times of their own.
+    if (options_.step_ends) (void)by_steps(quotient);
     return true;
   }
 
@@ -138,8 +158,9 @@ class Folding {
                  std::vector<TimePoint>& ends) {
     if (options_.branches && !relations.moves && by_branches(relations, partition, quotient, ends))
       return true;
-    const ReplayResult played =
-        replay(quotient.network, quotient.workload, model_, during_replay(options_));
+    const ReplayResult played = options_.step_ends ? by_steps(quotient)
+                                                   : replay(quotient.network, quotient.workload,
+                                                            model_, during_replay(options_));
     if (!played.unfinished.empty()) return false;
     for (const Quotient::MemberSlot& member_slot : quotient.member_slots)
       ends.push_back(played.call_ends[member_slot.call][member_slot.rank]);
@@ -223,14 +244,16 @@ FoldedReplay replay_folded(const Network& network, const Workload& workload, Net
   begin(FoldPhase::equivalence, options);
   if (const auto ranks = find_rank_fold(network, workload, model, options)) {
     begin(FoldPhase::replay, options);
-    if (auto played = by_rank(*ranks, network, workload)) return *std::move(played);
+    if (auto played = by_rank(*ranks, network, workload, options.step_ends))
+      return *std::move(played);
   }
   if (replay_memory(network, workload, model, options).pairs > options.most_relations)
     return unfolded(network, workload, model, options, "too many talk to too many");
   auto relations = find_relations(network, workload, options.most_relations, options.blocks);
   if (!relations) return unfolded(network, workload, model, options, "too many talk to too many");
   if (auto ranks = make_rank_fold(*relations, network, workload, model, options)) {
-    if (auto played = by_rank(*ranks, network, workload)) return *std::move(played);
+    if (auto played = by_rank(*ranks, network, workload, options.step_ends))
+      return *std::move(played);
     relations = std::move(ranks->relations);
   }
   if (auto folded = Folding{network, workload, model, options}.run(*relations))

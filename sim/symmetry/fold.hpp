@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/engine/replay.hpp"
+#include "sim/schedule/step_ends.hpp"
 
 /// Replays in which equivalent ranks are simulated once: equal times to the last bit, at a cost
 /// that follows the number of different behaviors.
@@ -26,6 +27,7 @@ struct FoldOptions {
   /// Limit on communicating pairs plus their link crossings (about 30 GB); beyond it nothing is
   /// folded.
   std::uint64_t most_relations = std::uint64_t{1} << 27U;
+  bool step_ends = false;   // FoldReport::step_ends; takes a second replay where branches fold
   OnFoldedReplay report{};  // called at the start of each phase, and during a long replay
 };
 
@@ -63,6 +65,10 @@ struct FoldReport {
   std::uint64_t branch_histories = 0;     // different histories among these
   std::int64_t rounds = 0;                // of the max-plus recursion
   std::int64_t rounds_skipped = 0;        // of these, skipped by multiplication
+  /// If asked for: the ends of the steps of each class, or of each rank of the only call if
+  /// `by_rank`. Empty if nothing was folded, or with more changes of pace than
+  /// StepEndsLog::kMostPieces.
+  std::vector<StepEnds> step_ends;
   /// The members of every class as ranges, in order.
   [[nodiscard]] std::vector<std::vector<RankRange>> ranges() const;
 };

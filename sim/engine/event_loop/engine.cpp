@@ -27,6 +27,12 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
     : Engine{network, workload, model, reuses, FrontierEnds{}} {}
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model,
+               StepEndsLog& log)
+    : Engine{network, workload, model, false, FrontierEnds{}, &log} {
+  LOCKSTEP_CHECK(workload.streams.empty());
+}
+
+Engine::Engine(const Network& network, const Workload& workload, NetworkModel model,
                ExternalTransport& external)
     : Engine{network, workload, model, false, FrontierEnds{external}} {}
 
@@ -35,13 +41,14 @@ Engine::Engine(const Network& network, const Workload& workload, NetworkModel mo
     : Engine{network, workload, model, false, FrontierEnds{external, member}} {}
 
 Engine::Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,
-               const FrontierEnds& frontier)
+               const FrontierEnds& frontier, StepEndsLog* log)
     : state_{network, workload, model},
       tracks_{collectives_, streams_},
       work_{network},
       transfers_{state_, frontier},
       collectives_{state_},
       streams_{state_} {
+  state_.step_ends = log;
   if (frontier.any()) {
     LOCKSTEP_CHECK(workload.calls.size() == 1 && workload.streams.empty());
     LOCKSTEP_CHECK(workload.calls.front().schedule->slots() == 0);

@@ -27,6 +27,9 @@ class Engine {
   /// The network and the workload must outlive the engine and all its copies. `reuses`: isolated
   /// calls of equal shape are replayed once (can_reuse()).
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses = false);
+  /// The same of calls without streams; logs the ends of their steps: lane l of member m of a call
+  /// follows the lanes of earlier calls and members. `log` must outlive the engine.
+  Engine(const Network& network, const Workload& workload, NetworkModel model, StepEndsLog& log);
   /// From now on endpoints with the same work follow the first of them (engine::RecordedWork).
   /// Requires an engine that reuses calls, at its start; it cannot be copied any more.
   void record_work();
@@ -82,7 +85,7 @@ class Engine {
 
  private:
   Engine(const Network& network, const Workload& workload, NetworkModel model, bool reuses,
-         const engine::FrontierEnds& frontier);
+         const engine::FrontierEnds& frontier, StepEndsLog* log = nullptr);
   void join();
   void handle(const Event& event);
   void run_ready();

@@ -48,7 +48,7 @@ std::vector<LinkEnds> ends_at_links(const Relations& relations, const Partition&
 /// Reads rounds of a quotient and advances all lanes through them.
 class Recursion {
  public:
-  explicit Recursion(const Quotient& quotient)
+  Recursion(const Quotient& quotient, bool step_ends)
       : quotient_{quotient},
         call_{quotient.workload.calls.front()},
         schedule_{*call_.schedule},
@@ -56,6 +56,7 @@ class Recursion {
         sender_on_(quotient.class_routes.size() * quotient.channels, kNone) {
     const auto ranks = static_cast<std::uint32_t>(schedule_.ranks());
     reached_.resize(std::size_t{ranks} * lanes_);
+    if (step_ends) log_.emplace(reached_.size());
     ready_.resize(reached_.size());
     local_.resize(reached_.size());
     steps_.resize(reached_.size());
@@ -83,10 +84,11 @@ class Recursion {
       if (phase != phases.end() && phase->first <= round && repeats_)
         times = std::min(phase->first + phase->count, shortest_) - round;
       if (times > 1) {
-        skip(times);
+        skip(round, times);
       } else {
         advance();
       }
+      log(round, times);
       round += times;
       out_.rounds += times;
     }
@@ -216,13 +218,24 @@ class Recursion {
     out_.transfers += transfers_.size();
   }
 
-  void skip(std::int64_t times) {
-    const RepeatedRounds played = repeat_round(transfers_, times, reached_);
+  void skip(std::int64_t first, std::int64_t times) {
+    const RepeatedRounds played =
+        repeat_round(transfers_, times, reached_, {log_ ? &*log_ : nullptr, first});
     out_.skipped += played.skipped;
     out_.transfers += played.advanced;
   }
 
+  /// Rounds of lanes that repeat_round() has not logged.
+  void log(std::int64_t first, std::int64_t times) {
+    if (!log_) return;
+    for (const std::uint32_t lane : active_)
+      if (log_->steps(lane) <= first) log_->add_run(lane, first, times, reached_[lane], 0);
+  }
+
   void collect() {
+    if (log_ && log_->complete())
+      for (std::size_t rank = 0; rank * lanes_ < reached_.size(); ++rank)
+        out_.step_ends.push_back(latest_of(log_->lanes(rank * lanes_, lanes_)));
     for (std::size_t rank = 0; rank * lanes_ < reached_.size(); ++rank) {
       const auto first = reached_.begin() + static_cast<std::ptrdiff_t>(rank * lanes_);
       out_.ends.emplace_back(Duration::picoseconds(*std::max_element(first, first + lanes_)));
@@ -250,6 +263,7 @@ class Recursion {
   std::vector<Incoming> incoming_;
   std::vector<RoundTransfer> transfers_;
   ScheduleStep step_;
+  std::optional<StepEndsLog> log_;
   MaxPlusResult out_;
 };
 
@@ -278,12 +292,12 @@ bool nobody_limits(const Relations& relations, const Partition& partition, const
   return true;
 }
 
-std::optional<MaxPlusResult> run_max_plus(const Quotient& quotient) {
+std::optional<MaxPlusResult> run_max_plus(const Quotient& quotient, bool step_ends) {
   if (quotient.workload.calls.size() != 1) return std::nullopt;
   const CollectiveCall& call = quotient.workload.calls.front();
   if (call.schedule->slots() > 0 || call.traffic_weight != 1) return std::nullopt;
   if (call.members.size() != quotient.network.endpoints.size()) return std::nullopt;
-  return Recursion{quotient}.run();
+  return Recursion{quotient, step_ends}.run();
 }
 
 }  // namespace lockstep::fold

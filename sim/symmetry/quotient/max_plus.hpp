@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/schedule/step_ends.hpp"
 #include "sim/symmetry/quotient/quotient.hpp"
 
 namespace lockstep::fold {
@@ -13,6 +14,8 @@ struct MaxPlusResult {
   std::int64_t rounds = 0;
   std::int64_t skipped = 0;     // of these, by multiplication
   std::uint64_t transfers = 0;  // replayed one by one
+  /// Of the steps of each rank; empty: not asked for, or more than StepEndsLog holds.
+  std::vector<StepEnds> step_ends;
 };
 
 /// Whether no two transfers of the call can limit each other at any time: on every link the rates
@@ -26,6 +29,7 @@ struct MaxPlusResult {
 /// a recursion of maxima and sums: a transfer starts when both ends have reached it, and a step
 /// ends when its transfers and local work have. Empty if ends are matched across rounds, or if work
 /// in one lane can delay another lane of the endpoint.
-[[nodiscard]] std::optional<MaxPlusResult> run_max_plus(const Quotient& quotient);
+[[nodiscard]] std::optional<MaxPlusResult> run_max_plus(const Quotient& quotient,
+                                                        bool step_ends = false);
 
 }  // namespace lockstep::fold

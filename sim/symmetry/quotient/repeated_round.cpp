@@ -41,9 +41,10 @@ class ChangingLanes {
   }
 
   /// Up to `times` rounds; next(lane, neighbors, at) is when the lane reaches the next round if
-  /// at(lane) is when one reached the present one. Done when none changes any more.
-  template <typename Next>
-  RepeatedRounds run(std::int64_t times, const Next& next) {
+  /// at(lane) is when one reached the present one. Done when none changes any more. Calls
+  /// went_on(lane, rounds since the present one, count, first end, pace) for all rounds of a lane.
+  template <typename Next, typename WentOn>
+  RepeatedRounds run(std::int64_t times, const Next& next, const WentOn& went_on) {
     std::int64_t round = 0;
     RepeatedRounds out;
     std::vector<double> found;
@@ -54,13 +55,18 @@ class ChangingLanes {
       out.advanced += found.size();
       for (std::size_t k = 0; k < found.size(); ++k) {
         const std::uint32_t i = changing_[k];
+        went_on(i, since_[i], round - since_[i], reached_[i] + took_[i], took_[i]);
         took_[i] = found[k] - at(i);
+        went_on(i, round, 1, found[k], 0.0);
         reached_[i] = found[k];
         since_[i] = round + 1;
       }
       find_changing(round + 1);
     }
-    for (std::uint32_t i = 0; i < n_; ++i) reached_[i] = reached_at(i, times);
+    for (std::uint32_t i = 0; i < n_; ++i) {
+      went_on(i, since_[i], times - since_[i], reached_[i] + took_[i], took_[i]);
+      reached_[i] = reached_at(i, times);
+    }
     out.skipped = times - round;
     return out;
   }
@@ -113,7 +119,7 @@ class Row {
     reduces_.push_back(reduces_before);
   }
 
-  RepeatedRounds run(bool cycle, std::int64_t times) {
+  RepeatedRounds run(bool cycle, std::int64_t times, const RoundLog& log) {
     const std::size_t n = lanes_.size();
     done_.assign(n + 1, kNever);
     reached_.push_back(kNever);
@@ -122,14 +128,23 @@ class Row {
       const bool looks = round % kRoundsBetweenLooks == 0;
       if (looks) before_ = reached_;
       one_round(n, cycle);
+      if (log.log != nullptr)
+        for (std::size_t i = 0; i < n; ++i)
+          log.log->add(lanes_[i], log.first + round, static_cast<std::int64_t>(reached_[i]));
       ++round;
       if (!looks || round == times || changing(n) * kLanesPerChanging > n + kLanesPerChanging)
         continue;
       before_.resize(n);
       ChangingLanes lanes{reached_, before_, cycle};
-      RepeatedRounds out =
-          lanes.run(times - round, [this, n, cycle](std::uint32_t i, auto near, const auto& at) {
+      RepeatedRounds out = lanes.run(
+          times - round,
+          [this, n, cycle](std::uint32_t i, auto near, const auto& at) {
             return next(i, near, at, n, cycle);
+          },
+          [&](std::uint32_t i, std::int64_t since, std::int64_t count, double end, double takes) {
+            if (log.log != nullptr && count > 0)
+              log.log->add_run(lanes_[i], log.first + round + since, count,
+                               static_cast<std::int64_t>(end), static_cast<std::int64_t>(takes));
           });
       out.advanced += static_cast<std::uint64_t>(round) * transfers(cycle);
       return out;
@@ -207,8 +222,9 @@ struct Ends {
 
 class Rows {
  public:
-  Rows(std::span<const RoundTransfer> round, std::int64_t times, std::span<std::int64_t> reached)
-      : round_{round}, times_{times}, reached_{reached}, ends_{round, reached.size()} {}
+  Rows(std::span<const RoundTransfer> round, std::int64_t times, std::span<std::int64_t> reached,
+       const RoundLog& log)
+      : round_{round}, times_{times}, reached_{reached}, log_{log}, ends_{round, reached.size()} {}
 
   RepeatedRounds run() {
     RepeatedRounds out{times_, 0};
@@ -241,7 +257,7 @@ class Rows {
       lane = round_[sent].to;
       if (lane == first) break;
     }
-    const RepeatedRounds out = row.run(cycle, times_);
+    const RepeatedRounds out = row.run(cycle, times_, log_);
     row.each([this](std::uint32_t l, double at) { reached_[l] = static_cast<std::int64_t>(at); });
     return out;
   }
@@ -249,6 +265,7 @@ class Rows {
   std::span<const RoundTransfer> round_;
   std::int64_t times_;
   std::span<std::int64_t> reached_;
+  RoundLog log_;
   Ends ends_;
 };
 
@@ -266,7 +283,7 @@ bool fits(std::span<const RoundTransfer> round, std::int64_t times,
 
 /// The same step by step in whole numbers.
 void step_by_step(std::span<const RoundTransfer> round, std::int64_t times,
-                  std::span<std::int64_t> reached) {
+                  std::span<std::int64_t> reached, const RoundLog& log) {
   std::vector<std::int64_t> next(reached.size());
   for (std::int64_t i = 0; i < times; ++i) {
     std::copy(reached.begin(), reached.end(), next.begin());
@@ -275,6 +292,11 @@ void step_by_step(std::span<const RoundTransfer> round, std::int64_t times,
       next[each.from] = std::max(next[each.from], done);
       next[each.to] = std::max(next[each.to], done + each.reduces_ps);
     }
+    if (log.log != nullptr) {
+      for (const RoundTransfer& each : round)
+        for (const std::uint32_t lane : {each.from, each.to})
+          if (log.log->steps(lane) <= log.first + i) log.log->add(lane, log.first + i, next[lane]);
+    }
     std::copy(next.begin(), next.end(), reached.begin());
   }
 }
@@ -282,9 +304,9 @@ void step_by_step(std::span<const RoundTransfer> round, std::int64_t times,
 }  // namespace
 
 RepeatedRounds repeat_round(std::span<const RoundTransfer> round, std::int64_t times,
-                            std::span<std::int64_t> reached_ps) {
-  if (fits(round, times, reached_ps)) return Rows{round, times, reached_ps}.run();
-  step_by_step(round, times, reached_ps);
+                            std::span<std::int64_t> reached_ps, const RoundLog& log) {
+  if (fits(round, times, reached_ps)) return Rows{round, times, reached_ps, log}.run();
+  step_by_step(round, times, reached_ps, log);
   return {0, static_cast<std::uint64_t>(times) * round.size()};
 }
 

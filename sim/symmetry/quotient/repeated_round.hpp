@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/schedule/step_ends.hpp"
+
 namespace lockstep::fold {
 
 /// A transfer of a round from one lane to another; starts when both have reached it.
@@ -12,6 +14,12 @@ struct RoundTransfer {
   std::uint32_t to = 0;
   std::int64_t takes_ps = 0;
   std::int64_t reduces_ps = 0;  // reduction at the receiver, afterwards
+};
+
+/// Where the ends of rounds are logged, by lane: the first is that of step `first`.
+struct RoundLog {
+  StepEndsLog* log = nullptr;  // null: nowhere
+  std::int64_t first = 0;
 };
 
 struct RepeatedRounds {
@@ -29,8 +37,10 @@ struct RepeatedRounds {
 /// every further round adds c, and the rest is one multiplication. As E_i' depends on three lanes
 /// only, the same holds lane by lane: where a round added the same c to a lane and both neighbors,
 /// the next adds c to that lane. Others are advanced one by one once they are few: a delay spreads
-/// one lane a round in both directions, at the cost of its two fronts.
+/// one lane a round in both directions, at the cost of its two fronts. `log` receives the ends of
+/// lanes that send or receive.
 [[nodiscard]] RepeatedRounds repeat_round(std::span<const RoundTransfer> round, std::int64_t times,
-                                          std::span<std::int64_t> reached_ps);
+                                          std::span<std::int64_t> reached_ps,
+                                          const RoundLog& log = {});
 
 }  // namespace lockstep::fold

@@ -48,14 +48,16 @@ class Recursion {
     look_at_endpoints();
   }
 
-  std::optional<RankRecursionResult> run() {
+  std::optional<RankRecursionResult> run(bool step_ends) {
     begin_lanes();
-    const auto advance_or_skip = [this](std::int64_t times) {
+    if (step_ends) log_.emplace(reached_.size());
+    const auto advance_or_skip = [this](std::int64_t round, std::int64_t times) {
       if (times > 1) {
-        skip(times);
+        skip(round, times);
       } else {
         advance();
       }
+      if (log_) log(round, times);
     };
     if (!each_round(advance_or_skip)) return std::nullopt;
     collect();
@@ -63,7 +65,7 @@ class Recursion {
   }
 
   bool may_run() {
-    return each_round([](std::int64_t) {});
+    return each_round([](std::int64_t, std::int64_t) {});
   }
 
  private:
@@ -136,7 +138,8 @@ class Recursion {
     return std::size_t{lane} * copies_ + copy;
   }
 
-  /// Calls go(times) for every round that was read, false where this is not for the recursion.
+  /// Calls go(round, times) for every round that was read, false where this is not for the
+  /// recursion.
   template <typename Go>
   bool each_round(const Go& go) {
     const std::vector<Phase> phases = schedule_.phases();
@@ -147,7 +150,7 @@ class Recursion {
       std::int64_t times = 1;
       if (phase != phases.end() && phase->first <= round && repeats_)
         times = std::min(phase->first + phase->count, shortest_) - round;
-      go(times);
+      go(round, times);
       round += times;
       out_.rounds += times;
     }
@@ -330,7 +333,7 @@ class Recursion {
     }
   }
 
-  void skip(std::int64_t times) {
+  void skip(std::int64_t first, std::int64_t times) {
     std::vector<RoundTransfer> round;
     round.reserve(transfers_.size() * copies_);
     for (const Transfer& each : transfers_)
@@ -341,12 +344,34 @@ class Recursion {
                              static_cast<std::uint32_t>(at(each.to, other)), takes, reduces});
           },
           static_cast<std::uint32_t>(relations_.pairs[each.pair].block));
-    const RepeatedRounds played = repeat_round(round, times, reached_);
+    const RepeatedRounds played =
+        repeat_round(round, times, reached_, {log_ ? &*log_ : nullptr, first});
     out_.skipped += played.skipped;
     out_.transfers += played.advanced;
   }
 
+  /// Rounds of lanes that repeat_round() has not logged.
+  void log(std::int64_t first, std::int64_t times) {
+    for (const std::uint32_t lane : active_)
+      for (std::uint32_t copy = 0; copy < copies_; ++copy)
+        if (const std::size_t i = at(lane, copy); log_->steps(i) <= first)
+          log_->add_run(i, first, times, reached_[i], 0);
+  }
+
+  void collect_steps() {
+    out_.step_ends.resize(std::size_t{members_} * copies_);
+    std::vector<StepEnds> own(lanes_);
+    for (std::uint32_t member = 0; member < members_; ++member) {
+      for (std::uint32_t copy = 0; copy < copies_; ++copy) {
+        for (std::uint32_t lane = 0; lane < lanes_; ++lane)
+          own[lane] = log_->lanes(at(member * lanes_ + lane, copy), 1).front();
+        out_.step_ends[rank_of(member, copy)] = latest_of(own);
+      }
+    }
+  }
+
   void collect() {
+    if (log_ && log_->complete()) collect_steps();
     out_.ends.resize(std::size_t{members_} * copies_);
     for (std::uint32_t member = 0; member < members_; ++member) {
       for (std::uint32_t copy = 0; copy < copies_; ++copy) {
@@ -401,6 +426,7 @@ class Recursion {
   std::vector<Incoming> incoming_;
   std::vector<Transfer> transfers_;
   ScheduleStep step_;
+  std::optional<StepEndsLog> log_;
   RankRecursionResult out_;
 };
 
@@ -410,8 +436,8 @@ std::optional<RankRecursionResult> run_rank_recursion(const Relations& relations
                                                       const ReceivedPairs& received,
                                                       const RankCosts& costs,
                                                       const Network& network,
-                                                      const Workload& workload) {
-  return Recursion{relations, received, costs, network, workload}.run();
+                                                      const Workload& workload, bool step_ends) {
+  return Recursion{relations, received, costs, network, workload}.run(step_ends);
 }
 
 bool may_run_rank_recursion(const Relations& relations, const ReceivedPairs& received,

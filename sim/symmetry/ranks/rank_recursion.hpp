@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/schedule/step_ends.hpp"
 #include "sim/symmetry/ranks/rank_costs.hpp"
 
 namespace lockstep::fold {
@@ -13,6 +14,8 @@ struct RankRecursionResult {
   std::int64_t rounds = 0;
   std::int64_t skipped = 0;     // of these, by multiplication
   std::uint64_t transfers = 0;  // advanced one by one
+  /// Of the steps of each rank; empty: not asked for, or more than StepEndsLog holds.
+  std::vector<StepEnds> step_ends;
 };
 
 /// The max-plus recursion of ../quotient/max_plus.hpp over all ranks instead of one per class, for
@@ -23,11 +26,9 @@ struct RankRecursionResult {
 ///
 /// The only call of `workload` must have no slots and one member per endpoint. Empty if ends are
 /// matched across rounds, or if work in one lane can delay another lane of the endpoint.
-[[nodiscard]] std::optional<RankRecursionResult> run_rank_recursion(const Relations& relations,
-                                                                    const ReceivedPairs& received,
-                                                                    const RankCosts& costs,
-                                                                    const Network& network,
-                                                                    const Workload& workload);
+[[nodiscard]] std::optional<RankRecursionResult> run_rank_recursion(
+    const Relations& relations, const ReceivedPairs& received, const RankCosts& costs,
+    const Network& network, const Workload& workload, bool step_ends = false);
 
 /// Whether run_rank_recursion() gives a result; reads the same steps.
 [[nodiscard]] bool may_run_rank_recursion(const Relations& relations, const ReceivedPairs& received,

@@ -1,10 +1,11 @@
 #include <doctest/doctest.h>
 
+#include "sim/engine/event_loop/replay_steps.hpp"
 #include "sim/symmetry/fold.hpp"
 #include "tests/strategies/collectives/random_configurations.hpp"
 
-/// Folded and unfolded replays of random configurations: the same instants for every rank, the same
-/// bytes on every link.
+/// Folded and unfolded replays of random configurations: the same instants for every rank and step,
+/// the same bytes on every link.
 using namespace lockstep;
 using namespace lockstep::test;
 
@@ -16,14 +17,23 @@ struct Compared {
   bool branches_alike = false;
 };
 
+/// Of all steps of every rank.
+void compare_steps(const FoldReport& report, const std::vector<StepEnds>& whole) {
+  REQUIRE(report.step_ends.size() == report.classes.size());
+  for (std::size_t rank = 0; rank < whole.size(); ++rank)
+    CHECK(report.step_ends[report.class_of[0][rank]] == whole[rank]);
+}
+
 Compared compare(const Configuration& each) {
   Compared out;
   CAPTURE(each.text);
-  const ReplayResult whole = replay(each.network, each.workload, each.model);
+  const ReplayedSteps steps = replay_with_steps(each.network, each.workload, each.model);
+  const ReplayResult& whole = steps.result;
   for (const bool max_plus : {true, false}) {
     CAPTURE(max_plus);
     FoldOptions options;
     options.max_plus = max_plus;
+    options.step_ends = true;
     const FoldedReplay folded = replay_folded(each.network, each.workload, each.model, options);
     CAPTURE(folded.report.classes.size());
     CHECK(folded.report.folded);
@@ -32,6 +42,7 @@ Compared compare(const Configuration& each) {
     CHECK(folded.result.link_bytes == whole.link_bytes);
     CHECK(folded.result.transfers == whole.transfers);
     CHECK(folded.result.end == whole.end);
+    compare_steps(folded.report, steps.ends[0]);
     out.branches = folded.report.branches > 0;
     out.branches_alike = folded.report.branch_histories < folded.report.branches;
   }

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "sim/engine/event_loop/replay_steps.hpp"
 #include "sim/symmetry/fold.hpp"
 #include "sim/symmetry/replay_memory.hpp"
 #include "tests/strategies/collectives/random_configurations.hpp"
@@ -60,17 +61,20 @@ struct Played {
 
 void compare(const Configuration& each, Played& played) {
   CAPTURE(each.text);
-  const ReplayResult whole = replay(each.network, each.workload, each.model);
+  const ReplayedSteps steps = replay_with_steps(each.network, each.workload, each.model);
+  const ReplayResult& whole = steps.result;
   ++played.cases;
   for (const bool blocks : {true, false}) {
     FoldOptions options = at_any_size();
     options.blocks = blocks;
+    options.step_ends = true;
     const FoldedReplay folded = replay_folded(each.network, each.workload, each.model, options);
     if (folded.report.by_rank) ++(blocks ? played.by_blocks : played.by_rank);
     CHECK(folded.result.call_ends == whole.call_ends);
     CHECK(folded.result.link_bytes == whole.link_bytes);
     CHECK(folded.result.transfers == whole.transfers);
     CHECK(folded.result.end == whole.end);
+    if (folded.report.by_rank) CHECK(folded.report.step_ends == steps.ends[0]);
     std::int64_t members = 0;
     for (const EquivalenceClass& kind : folded.report.classes) members += kind.members;
     CHECK(members == std::ssize(each.workload.calls.front().members));

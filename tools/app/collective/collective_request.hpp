@@ -26,8 +26,8 @@ struct CollectiveRequest {
 
   /// Options of the replay.
   [[nodiscard]] CollectiveRunner::Options runner_options() const {
-    CollectiveRunner::Options out{type,    root, skew,  cluster.seed,
-                                  nullptr, fold, ranks, most_memory};
+    CollectiveRunner::Options out{type, root,  skew,        cluster.seed, nullptr,
+                                  fold, ranks, most_memory, step_ends};
     for (const Candidate& each : candidates)
       if (each.kind == Candidate::Kind::nccl) out.nccl = &nccl;
     return out;
@@ -38,6 +38,7 @@ struct CollectiveRequest {
   bool check = false;              // also execute on real numbers
   bool load = false;               // also compute busiest-link loads
   bool fold = true;                // by equivalence classes
+  bool step_ends = false;          // FoldReport::step_ends
   std::vector<RankSetting> ranks;  // with individual parameters
   OnProgress on_progress{};        // of several algorithms or sizes
   OnPhase on_phase{};              // of one algorithm at one size

@@ -252,6 +252,7 @@ FoldedReplay CollectiveRunner::replay_on(const Network& network, const Workload&
                                          const OnPhase& on_phase) const {
   FoldOptions options;
   options.fold = options_.fold;
+  options.step_ends = options_.step_ends;
   options.report = during_folded(on_phase);
   refuse_large_replay(network, workload, setup_.model(), options, options_.most_memory);
   if (options_.ranks.empty()) return replay_folded(network, workload, setup_.model(), options);

@@ -85,6 +85,7 @@ class CollectiveRunner {
     bool fold = true;                   // replay equivalent ranks once
     std::vector<RankSetting> ranks{};   // with individual parameters
     Bytes most_memory = kMostMemory;    // larger replays are refused
+    bool step_ends = false;             // FoldReport::step_ends
   };
   /// Throws RequestError for settings of missing ranks.
   CollectiveRunner(const CollectiveSetup& setup, const Options& options);

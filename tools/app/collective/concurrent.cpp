@@ -215,6 +215,7 @@ class Concurrent {
   [[nodiscard]] Played play(const std::vector<std::size_t>& chosen) const {
     FoldOptions options;
     options.fold = request_.fold;
+    options.step_ends = request_.step_ends && chosen.size() == jobs_.size();
     FoldedReplay replayed =
         replay_folded(setup_->network(), workload_of(chosen), setup_->model(), options);
     const ReplayResult& result = replayed.result;

@@ -145,6 +145,7 @@ CollectiveRequest request_of(const Options& given) {
   if (given.fold != "auto" && given.fold != "off")
     throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", given.fold));
   out.fold = given.fold == "auto";
+  out.step_ends = given.classes;
   out.on_progress = progress_line(given.crossover         ? "crossover"
                                   : given.against.empty() ? "collective"
                                                           : "against",
@@ -359,7 +360,8 @@ void add_collective(const Command& app) {
       ->capture_default_str();
   command->group("What to print");
   command->add_flag("--classes", given->classes,
-                    "Print the equivalence classes of ranks and how they differ");
+                    "Print the equivalence classes of ranks, how they differ, and when their "
+                    "times part and are the same again");
   command->add_flag("--check,-c", given->check,
                     "Run every schedule on real numbers and count wrong elements in #wrong");
   command->add_flag(

@@ -1,10 +1,14 @@
 #include "tools/lockstep/collective/fold_output.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
+#include <set>
 
+#include "sim/symmetry/step_partings.hpp"
 #include "tools/app/json.hpp"
 #include "tools/lockstep/output/app.hpp"
 
@@ -44,7 +48,86 @@ std::vector<std::size_t> by_size(const FoldReport& report) {
   return order;
 }
 
-Json classes_json(const FoldReport& report) {
+std::string in_step(TimePoint at, std::int64_t step) {
+  return fmt::format("{} (step {})", to_string(at.since_start()), step);
+}
+
+/// "from 12 us (step 0); 2 us later from 15 us (step 3) on", of its usual rank.
+std::string text_of(const StepParting& parting) {
+  const std::string from = "from " + in_step(parting.at, parting.step);
+  const auto again = [&] { return in_step(*parting.same_from, parting.same_step); };
+  if (parting.later_ps == 0) return fmt::format("{} until {}", from, again());
+  return fmt::format(
+      "{}; {} {} {}", from, to_string(Duration::picoseconds(std::abs(parting.later_ps))),
+      parting.later_ps > 0 ? "later" : "earlier",
+      parting.same_from ? fmt::format("from {} on", again()) : std::string{"at the end"});
+}
+
+std::string text_of(const ClassStepParting& parting, bool by_rank) {
+  if (!parting.first) return {};
+  if (!by_rank || parting.members == 1) return "; times differ " + text_of(*parting.first);
+  return fmt::format("; times of {} of them differ from {} to {} on", parting.members,
+                     in_step(parting.first->at, parting.first->step),
+                     in_step(parting.last->at, parting.last->step));
+}
+
+std::string counted(std::int64_t number, std::string_view of) {
+  return fmt::format("{} {}{}", number, of, number == 1 ? "" : "s");
+}
+
+/// What the times of classes are compared with, and how far differences have spread.
+void describe_times(const FoldReport& report, const StepPartings& partings,
+                    std::vector<std::string>& out) {
+  std::set<int> usual;
+  for (const ClassStepParting& each : partings.classes)
+    if (each.members > 0) usual.insert(each.usual);
+  if (usual.empty()) {
+    if (report.classes.size() > 1)
+      out.emplace_back("times are the same in all classes with as many steps");
+    return;
+  }
+  std::vector<int> ranks(usual.begin(), usual.end());
+  const bool more = ranks.size() > kMostRanges;
+  if (more) ranks.resize(kMostRanges);
+  out.push_back(fmt::format(
+      "{} of {} {} have times of their own; steps are compared with those of rank{} {}{}",
+      partings.distinct, report.step_ends.size(), report.by_rank ? "ranks" : "classes",
+      usual.size() == 1 ? "" : "s", fmt::join(ranks, ", "), more ? ", ..." : ""));
+  std::vector<std::string> spread;
+  for (const auto& [step, members] : partings.spread)
+    spread.push_back(
+        fmt::format("{} by step {}",
+                    spread.empty() ? counted(members, "rank") : std::to_string(members), step));
+  out.push_back(fmt::format("times differ on {}", fmt::join(spread, ", ")));
+}
+
+constexpr double kPicosecond = 1e-12;
+
+Json parting_json(const StepParting& parting) {
+  Json out = {{"at_s", parting.at.since_start().seconds()},
+              {"step", parting.step},
+              {"same_from_s", nullptr},
+              {"same_step", nullptr},
+              {"later_s", static_cast<double>(parting.later_ps) * kPicosecond}};
+  if (parting.same_from) {
+    out["same_from_s"] = parting.same_from->since_start().seconds();
+    out["same_step"] = parting.same_step;
+  }
+  return out;
+}
+
+/// From its usual rank; null: its times never differ.
+Json parting_json(const ClassStepParting& parting, bool by_rank) {
+  if (!parting.first) return nullptr;
+  Json out = parting_json(*parting.first);
+  out["usual_rank"] = parting.usual;
+  if (!by_rank) return out;
+  out["ranks"] = parting.members;
+  out["last"] = parting_json(*parting.last);
+  return out;
+}
+
+Json classes_json(const FoldReport& report, const std::optional<StepPartings>& partings) {
   Json out = Json::array();
   const auto ranges = report.ranges();
   for (const std::size_t c : by_size(report)) {
@@ -54,6 +137,7 @@ Json classes_json(const FoldReport& report) {
                 {"difference", report.classes[c].difference}};
     Json& members = one["members"] = Json::array();
     for (const RankRange& range : ranges[c]) members.push_back({range.first, range.last});
+    if (partings) one["parts"] = parting_json(partings->classes[c], report.by_rank);
     out.push_back(std::move(one));
   }
   return out;
@@ -83,13 +167,20 @@ std::vector<std::string> describe_fold(const FoldReport& report) {
     out.push_back(
         fmt::format("{} parts hang on one rank each; worked out for the {} histories that they had",
                     report.branches, report.branch_histories));
+  const auto partings = find_step_partings(report);
+  if (partings) {
+    describe_times(report, *partings, out);
+  } else {
+    out.emplace_back("times of steps are not kept: they change their pace too often");
+  }
   const auto ranges = report.ranges();
   const auto order = by_size(report);
   for (std::size_t i = 0; i < std::min(order.size(), kMostLines); ++i) {
     const EquivalenceClass& each = report.classes[order[i]];
-    out.push_back(fmt::format("  {} rank{}: {}{}", each.members, each.members == 1 ? "" : "s",
-                              text_of(ranges[order[i]]),
-                              each.difference.empty() ? "" : "; " + each.difference));
+    out.push_back(
+        fmt::format("  {}: {}{}{}", counted(each.members, "rank"), text_of(ranges[order[i]]),
+                    each.difference.empty() ? "" : "; " + each.difference,
+                    partings ? text_of(partings->classes[order[i]], report.by_rank) : ""));
   }
   if (order.size() > kMostLines)
     out.push_back(fmt::format("  and {} more classes", order.size() - kMostLines));
@@ -111,7 +202,14 @@ void add_fold(const FoldReport& report, bool with_classes, Json& out) {
               {"rounds", report.rounds},
               {"rounds_skipped", report.rounds_skipped}});
   if (!report.why_not.empty()) out["why_not"] = report.why_not;
-  if (with_classes) out["members"] = classes_json(report);
+  if (!with_classes) return;
+  const auto partings = find_step_partings(report);
+  out["members"] = classes_json(report, partings);
+  if (!partings) return;
+  out["distinct_times"] = partings->distinct;
+  Json& spread = out["spread"] = Json::array();
+  for (const auto& [step, members] : partings->spread)
+    spread.push_back({{"step", step}, {"ranks", members}});
 }
 
 }  // namespace

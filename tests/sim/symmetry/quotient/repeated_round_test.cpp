@@ -26,6 +26,24 @@ std::vector<std::int64_t> by_definition(const std::vector<RoundTransfer>& round,
   return reached;
 }
 
+/// The log has the end of every round of lanes that send or receive, and of no other.
+void check_log(const std::vector<RoundTransfer>& round, std::int64_t times,
+               const std::vector<std::int64_t>& reached) {
+  std::vector<StepEnds> wanted(reached.size());
+  for (std::int64_t i = 1; i <= times; ++i) {
+    const std::vector<std::int64_t> next = by_definition(round, i, reached);
+    for (std::uint32_t lane = 0; lane < next.size(); ++lane)
+      if (std::any_of(round.begin(), round.end(),
+                      [lane](const auto& of) { return of.from == lane || of.to == lane; }))
+        wanted[lane].add(5 + i - 1, next[lane]);
+  }
+  StepEndsLog log{reached.size()};
+  std::vector<std::int64_t> advanced = reached;
+  (void)fold::repeat_round(round, times, advanced, {&log, 5});
+  for (std::size_t lane = 0; lane < reached.size(); ++lane)
+    CHECK(log.lanes(lane, 1).front() == wanted[lane]);
+}
+
 }  // namespace
 
 TEST_CASE("cycles and paths of lanes advance by the definition") {
@@ -50,6 +68,7 @@ TEST_CASE("cycles and paths of lanes advance by the definition") {
       CHECK(advanced == by_definition(round, times, reached));
       CHECK(skipped >= 0);
     }
+    check_log(round, 40, reached);
   }
 }
 

@@ -46,6 +46,53 @@ TEST_CASE("a ring on a star is one class, a straggler makes it eight") {
   CHECK(late["members"][3]["difference"] == "starts 10 us later");
 }
 
+/// Rank 3 starts 10 us late; halving-doubling exchanges with ranks 4, 2 and 1 away, then 1, 2 and
+/// 4: in step 0 rank 7 learns of it, in step 1 ranks 1 and 5, in step 2 all others, so that from
+/// its end on all are the same again.
+TEST_CASE("--classes shows when times part and are the same again") {
+  const std::string command =
+      "lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "
+      "halving_doubling -b 1M -e 1M --classes --set-rank 3 'start=10 us'";
+  const Json fold = json_of(command)["fold"][0];
+  CHECK(fold["distinct_times"] == 3);
+  CHECK(fold["spread"] == Json::parse(R"([{"step": 0, "ranks": 2}, {"step": 1, "ranks": 4}])"));
+  for (const Json& each : fold["members"]) {
+    const int rank = each["representative"].get<int>();
+    CAPTURE(rank);
+    const Json& parts = each["parts"];
+    if (rank % 2 == 0) {
+      CHECK(parts.is_null());
+      continue;
+    }
+    CHECK(parts["step"] == (rank == 3 || rank == 7 ? 0 : 1));
+    CHECK(parts["same_step"] == 2);
+    CHECK(parts["later_s"] == 0.0);
+    CHECK(parts["usual_rank"] == 0);
+    CHECK(parts["same_from_s"].get<double>() - parts["at_s"].get<double>() > 10e-6);
+  }
+  const CommandResult table = run_command(command);
+  CHECK(
+      contains(table.out,
+               "3 of 8 classes have times of their own; steps are compared with those of rank 0"));
+  CHECK(contains(table.out, "times differ on 2 ranks by step 0, 4 by step 1"));
+  CHECK(contains(table.out, "(step 1) until"));
+}
+
+/// 2^k ranks have learnt of it after k steps, of 2,048 ranks that are advanced one by one; rank 0
+/// is one of the last, so that the last 1,024 differ from it no more.
+TEST_CASE("--classes shows how a delay spreads over ranks that are advanced one by one") {
+  const Json fold = json_of(
+      "lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 2048 "
+      "--algorithm halving_doubling -b 1M -e 1M --classes --set-rank 3 'start=10 us'")["fold"][0];
+  CHECK(fold["by_rank"] == true);
+  REQUIRE(fold["spread"].size() == 10);
+  for (int k = 0; k < 10; ++k) CHECK(fold["spread"][k]["ranks"] == 2 << k);
+  CHECK(fold["members"][0]["parts"]["ranks"] == 1023);
+  CHECK(fold["members"][0]["parts"]["last"]["step"] == 9);
+  CHECK(fold["members"][1]["parts"]["step"] == 0);
+  CHECK(fold["members"][1]["parts"]["same_step"] == 10);
+}
+
 TEST_CASE("chains of a tree's nodes are worked out once for all that have done the same") {
   // Of 64 nodes' chains all but those of the two trees' roots are alike.
   const Json fold = json_of(

@@ -147,7 +147,8 @@ def collective(
         repeatable
     fold: auto: equivalent ranks are replayed once, to the same picosecond; off:
         individually (default: auto)
-    classes: Print the equivalence classes of ranks and how they differ
+    classes: Print the equivalence classes of ranks, how they differ, and when their times
+        part and are the same again
     check: Run every schedule on real numbers and count wrong elements in #wrong
     load: Add the busiest link's load: bytes of the busiest link, summed over rounds, per
         byte of the message, along single paths
