@@ -72,8 +72,7 @@ void Collectives::step_part_done(Track lane_id) {
 
 void Collectives::end_step(Lane& lane) {
   if (state_->step_ends != nullptr)
-    state_->step_ends->add(order_of(first_track(lane.call, lane.member) + lane.lane), lane.step,
-                           state_->now().since_start().ps());
+    state_->step_ends->add(number_of(lane), lane.step, state_->now().since_start().ps());
   ++lane.step;
   const TransferId sent_on = std::exchange(lane.holds, std::exchange(lane.took, kNone));
   if (sent_on != kNone) transfers_->free_slot(sent_on);

@@ -36,7 +36,8 @@ void Collectives::add(const CollectiveCall& call) {
   CallState state;
   state.first_party = first_party_ + static_cast<std::uint32_t>(members_.size());
   state.members_left = members;
-  state.order = lane_count_;
+  state.first_of_all = lane_count_;
+  state.turns = dynamic_cast<const TurnsAtEndpoints*>(call.schedule.get());
   if (call.takes) {
     state.lanes = 0;
     state.awaited = members;
@@ -126,10 +127,16 @@ ConnectionKey Collectives::connection(Track from, Track to, std::uint32_t channe
   return {first + lanes_[from].member, first + lanes_[to].member, channel};
 }
 
+std::uint64_t Collectives::number_of(const Lane& lane) const {
+  const CallState& call = calls_[lane.call];
+  return call.first_of_all + std::uint64_t{lane.member} * call.lanes + lane.lane;
+}
+
 std::uint64_t Collectives::order_of(Track id) const {
   const Lane& lane = lanes_[id];
-  const CallState& call = calls_[lane.call];
-  return call.order + std::uint64_t{lane.member} * call.lanes + lane.lane;
+  const TurnsAtEndpoints* turns = calls_[lane.call].turns;
+  if (turns == nullptr) return number_of(lane);
+  return (std::uint64_t{turns->turn(static_cast<int>(lane.member))} << 32U) + lane.lane;
 }
 
 /// Room for the lanes of a call: where as many have ended, or new.

@@ -7,6 +7,7 @@
 #include "sim/engine/replay_state.hpp"
 #include "sim/engine/transfers.hpp"
 #include "sim/schedule/schedule.hpp"
+#include "sim/schedule/schedule_traits.hpp"
 
 namespace lockstep::engine {
 
@@ -44,11 +45,12 @@ struct CallState {
   std::uint32_t awaited = 0;
   // Has members that no stream calls: they begin with the first member that one calls.
   bool has_followers = false;
-  std::uint64_t order = 0;    // of its first lane among all lanes of the workload
-  std::vector<Phase> phases;  // while in flight
-  TimePoint until;            // of a known duration: its end
-  bool known = false;         // in flight, with a known end
-  bool held = false;          // in flight, by HeldCalls
+  std::uint64_t first_of_all = 0;           // its first lane, among all lanes of the workload
+  const TurnsAtEndpoints* turns = nullptr;  // null: in the order of lanes
+  std::vector<Phase> phases;                // while in flight
+  TimePoint until;                          // of a known duration: its end
+  bool known = false;                       // in flight, with a known end
+  bool held = false;                        // in flight, by HeldCalls
 };
 
 /// Calls of collectives: every lane of every member does step after step of its schedule. Lanes
@@ -123,6 +125,7 @@ class Collectives {
   [[nodiscard]] TrafficWeight traffic_weight(Track lane) const {
     return state_->workload->calls[lanes_[lane].call].traffic_weight;
   }
+  /// In which order an endpoint does what it does in one instant.
   [[nodiscard]] std::uint64_t order_of(Track lane) const;
   /// Of all calls.
   [[nodiscard]] std::uint64_t lane_count() const { return lane_count_; }
@@ -161,6 +164,8 @@ class Collectives {
   void begin_again(std::uint32_t call);
   void begin_followers(std::uint32_t call);
   void begin_or_offer(std::uint32_t call, std::uint32_t member);
+  /// Among all lanes of the workload.
+  [[nodiscard]] std::uint64_t number_of(const Lane& lane) const;
   void read_step(const Lane& lane);
   [[nodiscard]] bool dependencies_met(const Lane& lane) const;
   void plan_local_work(Lane& lane) const;

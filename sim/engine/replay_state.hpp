@@ -67,7 +67,7 @@ struct ReplayState {
   std::uint64_t instant = 0;         // its number; each of its rounds has one
   std::uint64_t next_order = 0;      // of a send among all sends
   TimePoint end;                     // of the last operation or collective
-  StepEndsLog* step_ends = nullptr;  // by Collectives::order_of(); null: not logged
+  StepEndsLog* step_ends = nullptr;  // by lane of the workload; null: not logged
 
   [[nodiscard]] TimePoint now() const { return queue.now(); }
 };

@@ -49,6 +49,14 @@ class LateSchedule {
   [[nodiscard]] virtual std::int64_t first_step(int rank, int lane) const = 0;
 };
 
+/// A schedule whose ranks have their turn among all calls at their endpoint given: what an endpoint
+/// does in one instant for several calls it does in this order, instead of that of the calls.
+class TurnsAtEndpoints {
+ public:
+  virtual ~TurnsAtEndpoints() = default;
+  [[nodiscard]] virtual std::uint32_t turn(int rank) const = 0;
+};
+
 /// The permutations of a schedule; none if it does not declare any.
 [[nodiscard]] std::optional<BlockMoves> moves_of(const Schedule& schedule);
 /// The first step of a lane that may be nonempty.

@@ -33,6 +33,21 @@ class QuotientRouter final : public Router {
   std::uint32_t channels_;
 };
 
+/// Calls of different slots or weights are calls of the quotient one after the other, whatever
+/// their order at an endpoint.
+class InTurn final : public QuotientSchedule, public TurnsAtEndpoints {
+ public:
+  InTurn(std::vector<FoldedRank> ranks, int channels, std::vector<std::uint32_t> turns)
+      : QuotientSchedule{std::move(ranks), channels}, turns_{std::move(turns)} {}
+
+  [[nodiscard]] std::uint32_t turn(int rank) const override {
+    return turns_[static_cast<std::size_t>(rank)];
+  }
+
+ private:
+  std::vector<std::uint32_t> turns_;
+};
+
 void set_router(Quotient& quotient) {
   std::vector<Route> routes;
   for (const ClassRoute& way : quotient.class_routes) routes.push_back(way.route);
@@ -169,12 +184,14 @@ class Builder {
     CollectiveCall call;
     call.block = Bytes{1};
     std::vector<FoldedRank> ranks;
+    std::vector<std::uint32_t> turns;
     bool any_start = false;
     for (const std::uint32_t c : classes) {
       const std::uint32_t id = partition_.first_member[c];
       const Member& member = relations_.members[id];
       const CollectiveCall& own = workload_.calls[member.call];
       ranks.push_back({&own, member.rank, peers_to(id), peers_from(id)});
+      turns.push_back(relations_.ordinal[id]);
       call.name = own.name;
       call.traffic_weight = own.traffic_weight;
       call.members.push_back(endpoint_of_class_[c]);
@@ -183,8 +200,8 @@ class Builder {
       any_start = any_start || call.starts.back() != TimePoint{};
     }
     if (!any_start) call.starts.clear();
-    call.schedule =
-        std::make_shared<QuotientSchedule>(std::move(ranks), static_cast<int>(out_.channels));
+    call.schedule = std::make_shared<InTurn>(std::move(ranks), static_cast<int>(out_.channels),
+                                             std::move(turns));
     out_.workload.calls.push_back(std::move(call));
   }
 

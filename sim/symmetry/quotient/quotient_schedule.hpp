@@ -28,7 +28,7 @@ struct FoldedRank {
 
 /// The steps of representatives, in bytes: a block is one byte. Channel c of the class of pairs p
 /// is channel p * channels + c.
-class QuotientSchedule final : public Schedule, public LateSchedule {
+class QuotientSchedule : public Schedule, public LateSchedule {
  public:
   QuotientSchedule(std::vector<FoldedRank> ranks, int channels);
 

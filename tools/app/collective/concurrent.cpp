@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "sim/config/did_you_mean.hpp"
@@ -151,8 +152,10 @@ class Concurrent {
         setup_{std::make_shared<const CollectiveSetup>(request.cluster, request.network,
                                                        CollectiveSetup::Wants{})} {
     std::vector<RequestProblem> problems;
+    check_ranks(request.ranks, setup_->ranks());
     for (ConcurrentCollective& job : jobs_) place(job, problems);
     if (!problems.empty()) throw RequestError(std::move(problems));
+    set_ranks();
   }
 
   /// All together take the most memory.
@@ -207,6 +210,30 @@ class Concurrent {
     layouts_.push_back(divide_message(job.size, *request_.type, schedules_.back()->blocks()));
   }
 
+  /// Ranks with parameters of their own.
+  void set_ranks() {
+    if (request_.ranks.empty()) return;
+    changed_ = setup_->network();
+    apply(request_.ranks, *changed_);
+    for (const RankSetting& each : request_.ranks) {
+      const auto rank = static_cast<EndpointId>(each.rank);
+      if (std::none_of(jobs_.begin(), jobs_.end(), [rank](const ConcurrentCollective& job) {
+            return std::find(job.ranks.begin(), job.ranks.end(), rank) != job.ranks.end();
+          }))
+        throw RequestError(fmt::format("set_rank {}", rank),
+                           fmt::format("takes part in no collective of {}", file_));
+      if (each.start) starts_.emplace(rank, *each.start);
+    }
+  }
+
+  [[nodiscard]] const Network& network() const { return changed_ ? *changed_ : setup_->network(); }
+
+  /// When a rank begins a collective: at its start, or when the rank is there.
+  [[nodiscard]] Duration start_of(const ConcurrentCollective& job, EndpointId rank) const {
+    const auto own = starts_.find(rank);
+    return own == starts_.end() ? job.start : std::max(job.start, own->second);
+  }
+
   struct Played {
     std::vector<Duration> times{};  // from its start to its end, of each chosen job
     FoldReport fold{};
@@ -216,8 +243,7 @@ class Concurrent {
     FoldOptions options;
     options.fold = request_.fold;
     options.step_ends = request_.step_ends && chosen.size() == jobs_.size();
-    FoldedReplay replayed =
-        replay_folded(setup_->network(), workload_of(chosen), setup_->model(), options);
+    FoldedReplay replayed = replay_folded(network(), workload_of(chosen), setup_->model(), options);
     const ReplayResult& result = replayed.result;
     if (!result.unfinished.empty()) throw Refusal(result.unfinished.front().text);
     Played out;
@@ -236,14 +262,13 @@ class Concurrent {
     const Workload workload = workload_of(all);
     if (!workload.streams.empty()) {
       return refuse_large_streams(
-          setup_->network(), workload,
+          network(), workload,
           {file_, static_cast<std::size_t>(setup_->ranks()), "lockstep collective"},
           request_.most_memory);
     }
     FoldOptions options;
     options.fold = request_.fold;
-    refuse_large_replay(setup_->network(), workload, setup_->model(), options,
-                        request_.most_memory);
+    refuse_large_replay(network(), workload, setup_->model(), options, request_.most_memory);
   }
 
   /// Collectives that are repeated are one call of a schedule that repeats theirs, unless slots,
@@ -258,7 +283,7 @@ class Concurrent {
     const bool in_streams = std::any_of(chosen.begin(), chosen.end(),
                                         [this](std::size_t j) { return calls_of(j) > 1; });
     for (const std::size_t j : chosen) {
-      add_calls(j, in_streams ? Duration{} : jobs_[j].start, out);
+      add_calls(j, in_streams, out);
       if (in_streams) add_streams(j, out);
     }
     return out;
@@ -272,7 +297,7 @@ class Concurrent {
                        std::vector<Stage>(static_cast<std::size_t>(jobs_[j].repeat), stage));
   }
 
-  void add_calls(std::size_t j, Duration start, Workload& workload) const {
+  void add_calls(std::size_t j, bool in_streams, Workload& workload) const {
     const ConcurrentCollective& job = jobs_[j];
     const SchedulePtr schedule = schedule_of_call(j);
     for (std::int64_t k = 0; k < calls_of(j); ++k) {
@@ -282,7 +307,11 @@ class Concurrent {
       call.members = job.ranks;
       call.block = layouts_[j].block;
       call.traffic_weight = job.traffic_weight;
-      if (start > Duration{}) call.starts.assign(job.ranks.size(), TimePoint{start});
+      const bool at_zero = job.start == Duration{} &&
+                           std::none_of(job.ranks.begin(), job.ranks.end(),
+                                        [this](EndpointId r) { return starts_.contains(r); });
+      if (in_streams || at_zero) continue;
+      for (const EndpointId rank : job.ranks) call.starts.emplace_back(start_of(job, rank));
     }
   }
 
@@ -293,7 +322,7 @@ class Concurrent {
     for (std::size_t m = 0; m < job.ranks.size(); ++m) {
       Stream stream{job.ranks[m], job.name, {}};
       Activity wait;
-      wait.duration = job.start;
+      wait.duration = start_of(job, job.ranks[m]);
       stream.operations.push_back(wait);
       for (auto k = end - static_cast<std::uint32_t>(calls_of(j)); k < end; ++k) {
         Activity call;
@@ -310,6 +339,8 @@ class Concurrent {
   const CollectiveRequest& request_;
   std::vector<ConcurrentCollective> jobs_;
   std::shared_ptr<const CollectiveSetup> setup_;
+  std::optional<Network> changed_;                   // none: the setup's
+  std::unordered_map<EndpointId, Duration> starts_;  // of ranks with one of their own
   // By collective.
   std::vector<SchedulePtr> schedules_;
   std::vector<MessageLayout> layouts_;

@@ -76,8 +76,6 @@ const ElementType* type_of(const Options& given) {
 /// What the file of --concurrent says itself, or cannot have.
 void check_concurrent(const Options& given) {
   if (given.concurrent.empty()) return;
-  if (!given.ranks.given.empty())
-    throw UsageError("--set-rank and --concurrent cannot be combined");
   if (skew_of(given) > Duration{})
     throw UsageError("--skew and --concurrent cannot be combined: its file has starts");
   const bool sized = given.sizes.any();
@@ -412,7 +410,9 @@ void add_collective(const Command& app) {
       "    {\"name\": \"neighbor\", \"collective\": \"broadcast\", \"size\": \"1 MiB\", \"ranks\": "
       "[0, 2, 5],\n"
       "     \"root\": 1, \"start\": \"10 us\", \"repeat\": 3}]}\n"
-      "ranks may be {\"first\": 0, \"count\": 4, \"stride\": 2}; the default is all ranks.\n"
+      "ranks may be {\"first\": 0, \"count\": 4, \"stride\": 2}; the default is all ranks. A rank "
+      "with a start\n"
+      "of its own (--set-rank) begins none of them before.\n"
       "\n"
       "Examples:\n"
       "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "

@@ -11,6 +11,7 @@
 #include "tools/app/json.hpp"
 #include "tools/lockstep/collective/fold_output.hpp"
 #include "tools/lockstep/collective/limited_by.hpp"
+#include "tools/lockstep/collective/rank_setting_json.hpp"
 #include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 #include "tools/lockstep/output/cluster_json.hpp"
@@ -147,14 +148,6 @@ Json parameters_of(const AlgorithmInput& input) {
       out[name] = to_string(value);
     }
   }
-  return out;
-}
-
-Json setting_config(const RankSetting& setting) {
-  Json out = {{"rank", setting.rank}};
-  if (setting.start) out["start_s"] = setting.start->seconds();
-  if (setting.message_overhead) out["message_overhead_s"] = setting.message_overhead->seconds();
-  if (setting.reduce_rate) out["reduce_rate_Bps"] = setting.reduce_rate->bytes_per_second();
   return out;
 }
 
@@ -390,7 +383,7 @@ std::string collective_config(const CollectiveRequest& request, const Collective
   config["redop"] = "sum";
   config["root"] = request.root;
   config["skew_s"] = request.skew.seconds();
-  for (const RankSetting& rank : request.ranks) config["ranks"].push_back(setting_config(rank));
+  add_rank_settings(request.ranks, config);
   config["check"] = request.check;
   // A file's name may be any bytes; JSON's texts are UTF-8.
   return config.dump();

@@ -6,6 +6,7 @@
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/fold_output.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
+#include "tools/lockstep/collective/rank_setting_json.hpp"
 #include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 #include "tools/lockstep/output/cluster_json.hpp"
@@ -51,6 +52,7 @@ std::string config(const CollectiveRequest& request, const ConcurrentReport& don
                     {"traffic_weight", what.traffic_weight},
                     {"root", what.root}});
   }
+  add_rank_settings(request.ranks, out);
   return out.dump();
 }
 

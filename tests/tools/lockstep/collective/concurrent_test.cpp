@@ -105,6 +105,74 @@ TEST_CASE("collectives at once fold, to the same picosecond") {
   CHECK(contains(classes.out, "classes of"));
 }
 
+/// Two all-reduces, of 8 and of 8 or 6 of 16 ranks: on other nodes, on one of the other's, and with
+/// ranks of both.
+TEST_CASE("collectives at once fold with late and slow ranks and links, to the same picosecond") {
+  const std::vector<std::string> second{R"({"first": 8, "count": 8})",
+                                        R"({"first": 4, "count": 8})", R"([0, 3, 5, 9, 11, 14])"};
+  const std::vector<std::string> differences{
+      "--set-rank 3 'start=30 us'",
+      "--set-rank 3 'start=30 us' --set-rank 9 'message_overhead=2 us'",
+      "--set-rank 5 'reduce_rate=5 GB/s' --set-rank 11 'start=7 us'",
+      "--set-rank 9 'start=12 us' --set-link node1/nic0 bandwidth=50%", "--fail node0/nic1"};
+  for (const std::string& ranks : second) {
+    for (const std::string& more : differences) {
+      for (const int repeat : {1, 3}) {
+        CAPTURE(ranks);
+        CAPTURE(more);
+        const TemporaryFile file(fmt::format(
+            R"({{"collectives": [
+              {{"collective": "all_reduce", "size": "4 MiB", "ranks": {{"first": 0, "count": 8}},
+               "repeat": {}}},
+              {{"collective": "all_reduce", "algorithm": "recursive_doubling", "size": "1 MiB",
+               "start": "10 us", "ranks": {}}}]}})",
+            repeat, ranks));
+        const auto result = [&](const std::string& fold) {
+          return json_of("lockstep collective --cluster dgx-h100 --nodes 2 --concurrent " +
+                         file.path() + " " + more + " --fold " + fold);
+        };
+        const Json folded = result("auto");
+        const Json unfolded = result("off");
+        CHECK(folded.at("rows") == unfolded.at("rows"));
+        CHECK(folded.at("fold").at("folded") == true);
+        CHECK(unfolded.at("fold").at("folded") == false);
+      }
+    }
+  }
+}
+
+/// A rank comes 100 us late: to the collective that begins at once so much too late, 60 us to that
+/// which begins after 40 us, and not to that which begins after 200 us. All members of a barrier
+/// wait for it.
+TEST_CASE("a late rank begins no collective before its start") {
+  const TemporaryFile file(R"({"collectives": [
+    {"name": "now", "collective": "barrier", "size": "1 B", "ranks": [0, 1]},
+    {"name": "soon", "collective": "barrier", "size": "1 B", "start": "40 us", "ranks": [1, 2]},
+    {"name": "later", "collective": "barrier", "size": "1 B", "start": "200 us", "ranks": [1, 3]}]})");
+  const std::string command =
+      "lockstep collective --cluster star --ranks 4 --concurrent " + file.path();
+  const auto usual = rows_of(command);
+  const auto late = rows_of(command + " --set-rank 1 'start=100 us'");
+  const auto delay = [&](std::size_t i) {
+    return late[i]["together_s"].get<double>() - usual[i]["together_s"].get<double>();
+  };
+  CHECK(delay(0) == doctest::Approx(100e-6));
+  CHECK(delay(1) == doctest::Approx(60e-6));
+  CHECK(delay(2) == 0);
+  const Json whole = json_of(command + " --set-rank 1 'start=100 us'");
+  CHECK(whole["config"]["ranks"][0]["rank"] == 1);
+  CHECK(whole["config"]["ranks"][0]["start_s"] == 100e-6);
+  const CommandResult nobody =
+      run_command("lockstep collective --cluster star --ranks 8 --concurrent " + file.path() +
+                  " --set-rank 7 'start=1 us'");
+  CHECK(nobody.status == 2);
+  CHECK(contains(nobody.err, "--set-rank 7"));
+  CHECK(contains(nobody.err, "takes part in no collective of"));
+  const CommandResult missing = run_command(command + " --set-rank 4 'start=1 us'");
+  CHECK(missing.status == 2);
+  CHECK(contains(missing.err, "the cluster has ranks 0 to 3"));
+}
+
 TEST_CASE("options without effect on collectives at once, crossovers and comparisons are refused") {
   for (const std::string option : {"--check", "--load", "--skew \"1 us\""}) {
     CAPTURE(option);
