@@ -127,8 +127,6 @@ class Collectives {
   }
   /// In which order an endpoint does what it does in one instant.
   [[nodiscard]] std::uint64_t order_of(Track lane) const;
-  /// Of all calls.
-  [[nodiscard]] std::uint64_t lane_count() const { return lane_count_; }
 
   // Parties: endpoints of streams come first, then the members of all calls.
   [[nodiscard]] std::uint32_t party(std::uint32_t call, std::uint32_t member) const {

@@ -20,7 +20,7 @@ class Tracks {
   /// Position among all tracks: lanes of calls, then streams, in the order of the workload.
   [[nodiscard]] std::uint64_t order_of(Track track) const {
     return is_lane(track) ? collectives_->order_of(track)
-                          : collectives_->lane_count() + (track - kStream);
+                          : (std::uint64_t{1} << 63U) + (track - kStream);
   }
   /// Of what the track sends now.
   [[nodiscard]] TrafficWeight traffic_weight(Track track) const {

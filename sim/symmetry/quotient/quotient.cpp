@@ -33,21 +33,6 @@ class QuotientRouter final : public Router {
   std::uint32_t channels_;
 };
 
-/// Calls of different slots or weights are calls of the quotient one after the other, whatever
-/// their order at an endpoint.
-class InTurn final : public QuotientSchedule, public TurnsAtEndpoints {
- public:
-  InTurn(std::vector<FoldedRank> ranks, int channels, std::vector<std::uint32_t> turns)
-      : QuotientSchedule{std::move(ranks), channels}, turns_{std::move(turns)} {}
-
-  [[nodiscard]] std::uint32_t turn(int rank) const override {
-    return turns_[static_cast<std::size_t>(rank)];
-  }
-
- private:
-  std::vector<std::uint32_t> turns_;
-};
-
 void set_router(Quotient& quotient) {
   std::vector<Route> routes;
   for (const ClassRoute& way : quotient.class_routes) routes.push_back(way.route);
@@ -200,8 +185,8 @@ class Builder {
       any_start = any_start || call.starts.back() != TimePoint{};
     }
     if (!any_start) call.starts.clear();
-    call.schedule = std::make_shared<InTurn>(std::move(ranks), static_cast<int>(out_.channels),
-                                             std::move(turns));
+    call.schedule = std::make_shared<QuotientScheduleInTurn>(
+        std::move(ranks), static_cast<int>(out_.channels), std::move(turns));
     out_.workload.calls.push_back(std::move(call));
   }
 

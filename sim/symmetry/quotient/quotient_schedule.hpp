@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/schedule/schedule_traits.hpp"
@@ -47,6 +48,22 @@ class QuotientSchedule : public Schedule, public LateSchedule {
   int lanes_ = 1;
   int slots_ = 0;
   std::vector<Phase> phases_;
+};
+
+/// The same with a turn of each rank at its endpoint: calls of the quotient may come in another
+/// order than those they stand for.
+class QuotientScheduleInTurn final : public QuotientSchedule, public TurnsAtEndpoints {
+ public:
+  QuotientScheduleInTurn(std::vector<FoldedRank> ranks, int channels,
+                         std::vector<std::uint32_t> turns)
+      : QuotientSchedule{std::move(ranks), channels}, turns_{std::move(turns)} {}
+
+  [[nodiscard]] std::uint32_t turn(int rank) const override {
+    return turns_[static_cast<std::size_t>(rank)];
+  }
+
+ private:
+  std::vector<std::uint32_t> turns_;
 };
 
 }  // namespace lockstep::fold

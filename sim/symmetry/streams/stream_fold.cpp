@@ -9,6 +9,8 @@
 #include "sim/symmetry/partition/partition.hpp"
 #include "sim/symmetry/quotient/link_bytes.hpp"
 #include "sim/symmetry/quotient/quotient.hpp"
+#include "sim/symmetry/streams/stream_calls.hpp"
+#include "sim/symmetry/streams/stream_programs.hpp"
 #include "sim/symmetry/streams/stream_ties.hpp"
 
 namespace lockstep {
@@ -16,46 +18,14 @@ namespace {
 
 using namespace fold;
 
-constexpr std::uint32_t kNoRank = UINT32_MAX;
 constexpr std::uint64_t kMostRelations = std::uint64_t{1} << 27U;
 
 bool is_message(const Activity& operation) {
   return operation.kind == Activity::Kind::send || operation.kind == Activity::Kind::receive;
 }
 
-/// Endpoints with streams, and their operations one after the other.
-struct Programs {
-  std::vector<EndpointId> endpoint;                    // per rank
-  std::vector<std::uint32_t> rank_of;                  // per endpoint; kNoRank: it has no streams
-  std::vector<std::vector<std::uint32_t>> streams;     // per rank
-  std::vector<std::uint32_t> place;                    // per stream, among those of its rank
-  std::vector<std::vector<ActivityRef>> operations;    // per rank
-  std::vector<std::vector<std::uint32_t>> connection;  // per rank and operation, of its pair
-  std::vector<std::int64_t> kind;                      // per rank: equal for equal programs
-
-  Programs(const Network& network, const Workload& workload)
-      : rank_of(network.endpoints.size(), kNoRank) {
-    for (std::uint32_t s = 0; s < workload.streams.size(); ++s) {
-      const Stream& stream = workload.streams[s];
-      std::uint32_t& rank = rank_of[stream.endpoint];
-      if (rank == kNoRank) {
-        rank = static_cast<std::uint32_t>(endpoint.size());
-        endpoint.push_back(stream.endpoint);
-        streams.emplace_back();
-        operations.emplace_back();
-      }
-      place.push_back(static_cast<std::uint32_t>(streams[rank].size()));
-      streams[rank].push_back(s);
-      for (std::uint32_t i = 0; i < stream.operations.size(); ++i)
-        operations[rank].push_back({s, i});
-    }
-    for (const auto& own : operations) connection.emplace_back(own.size(), 0);
-  }
-};
-
 std::string obstacle_of_streams(const Workload& workload, NetworkModel model) {
   if (model == NetworkModel::queue) return "the queue model distinguishes all messages";
-  if (!workload.calls.empty()) return "collectives of streams are not folded";
   if (workload.logs_transfers) return "every transfer is to be logged";
   if (!workload.speed_changes.empty()) return "speeds change";
   for (const Stream& stream : workload.streams) {
@@ -71,7 +41,7 @@ std::string obstacle_of_streams(const Workload& workload, NetworkModel model) {
   return {};
 }
 
-/// All messages of the workload as one schedule of all ranks: who exchanges what with whom, not
+/// All messages of streams as one schedule of all ranks: who exchanges what with whom, not
 /// when. A block is one byte; step i + 1 is operation i.
 class StreamsSchedule final : public Schedule {
  public:
@@ -113,17 +83,24 @@ class StreamsSchedule final : public Schedule {
 class StreamFold {
  public:
   StreamFold(const Network& network, const Workload& workload, NetworkModel model)
-      : network_{network}, workload_{workload}, model_{model}, programs_{network, workload} {}
+      : network_{network},
+        workload_{workload},
+        model_{model},
+        programs_{network, workload},
+        calls_{workload, programs_} {}
 
   /// Empty where it is not possible: `why_not`.
   std::optional<FoldedStreams> run(std::string& why_not) {
+    why_not = calls_.find();
+    if (!why_not.empty()) return std::nullopt;
     why_not = "messages have one end";
     if (!number_connections()) return std::nullopt;
     number_programs();
     why_not = "too many messages, or ranks without a route";
     if (!find_classes()) return std::nullopt;
     why_not = "too many ranks differ";
-    if (2 * partition_.first_member.size() > programs_.endpoint.size()) return std::nullopt;
+    if (2 * classes_ > programs_.endpoint.size()) return std::nullopt;
+    calls_.fold(relations_, partition_, static_cast<int>(quotient_.channels));
     const Workload representatives = workload_of_classes();
     const ReplayResult played = replay(quotient_.network, representatives, model_);
     why_not = "the workload deadlocks";
@@ -161,7 +138,7 @@ class StreamFold {
         const Activity& of = operation(own[i]);
         if (!is_message(of)) continue;
         const std::uint32_t peer = programs_.rank_of[of.peer];
-        if (peer == kNoRank) return false;
+        if (peer == Programs::kNoRank) return false;
         const bool receiving = of.kind == Activity::Kind::receive;
         ends.push_back({receiving ? peer : rank, receiving ? rank : peer, of.tag, receiving, i});
       }
@@ -205,6 +182,7 @@ class StreamFold {
         key.add(std::uint64_t{workload_.streams[s].operations.size()});
         for (const Activity& of : workload_.streams[s].operations) add(of, key);
       }
+      calls_.add_key(rank, key);
       programs_.kind.push_back(
           known.try_emplace(key.key(), static_cast<std::int64_t>(known.size())).first->second);
     }
@@ -224,12 +202,17 @@ class StreamFold {
     call.block = Bytes{1};
     call.members = programs_.endpoint;
     messages_.calls.push_back(std::move(call));
+    calls_.add_kinds(messages_);
     auto relations = find_relations(network_, messages_, kMostRelations);
     if (!relations) return false;
     relations_ = std::move(*relations);
     partition_ = find_partition(relations_, network_, model_);
     quotient_ = make_quotient(relations_, partition_, network_, messages_, model_);
-    return quotient_.class_routes.size() * quotient_.channels < kNoRank;
+    // Those of the streams come first.
+    const std::size_t ranks = programs_.endpoint.size();
+    for (std::uint32_t c = 0; c < partition_.first_member.size(); ++c)
+      if (partition_.first_member[c] < ranks) ++classes_;
+    return quotient_.class_routes.size() * quotient_.channels < Programs::kNoRank;
   }
 
   [[nodiscard]] std::uint32_t pair_class(std::uint32_t from, std::uint32_t to) const {
@@ -242,7 +225,8 @@ class StreamFold {
     Workload out;
     out.slots = workload_.slots;
     out.slowed_permille = workload_.slowed_permille;
-    for (std::uint32_t c = 0; c < partition_.first_member.size(); ++c) {
+    out.calls = calls_.of_classes();
+    for (std::uint32_t c = 0; c < classes_; ++c) {
       const std::uint32_t rank = partition_.first_member[c];
       const auto first = static_cast<std::uint32_t>(out.streams.size());
       std::size_t place = 0;
@@ -253,6 +237,7 @@ class StreamFold {
         for (Activity& of : stream.operations) {
           for (ActivityRef& ref : of.after) ref.stream = first + programs_.place[ref.stream];
           if (is_message(of)) address(of, rank, place);
+          if (of.kind == Activity::Kind::collective) calls_.address(of);
           ++place;
         }
       }
@@ -277,7 +262,8 @@ class StreamFold {
     out.report.folded = true;
     std::vector<std::uint32_t> first_stream;  // per class
     std::uint32_t next = 0;
-    for (const std::uint32_t rank : partition_.first_member) {
+    for (std::uint32_t c = 0; c < classes_; ++c) {
+      const std::uint32_t rank = partition_.first_member[c];
       first_stream.push_back(next);
       next += static_cast<std::uint32_t>(programs_.streams[rank].size());
       out.report.representatives.push_back(programs_.endpoint[rank]);
@@ -293,6 +279,8 @@ class StreamFold {
       for (const ActivityRef& at : programs_.operations[rank])
         if (operation(at).kind == Activity::Kind::send) ++out.result.transfers;
     }
+    out.result.transfers += calls_.transfers();
+    out.result.call_ends = calls_.ends(played.call_ends);
     return out;
   }
 
@@ -300,7 +288,9 @@ class StreamFold {
   const Workload& workload_;
   NetworkModel model_;
   Programs programs_;
-  Workload messages_;  // one call of all
+  StreamCalls calls_;
+  Workload messages_;  // one call of all, and one of each kind of collective
+  std::size_t classes_ = 0;
   Relations relations_;
   Partition partition_;
   Quotient quotient_;

@@ -73,6 +73,7 @@ class Ties {
 
   void add(ActivityRef at) {
     const Activity& of = operation(at);
+    if (of.kind == Activity::Kind::collective) return;
     const EndpointId own = workload_.streams[at.stream].endpoint;
     if (of.kind == Activity::Kind::compute) {
       if (of.processor == Activity::kOwnProcessor) return;
