@@ -107,6 +107,10 @@ struct DeviceModel {
   // Software.
   std::array<KindFigures, kOperationKinds> kinds{};
   KindFigures bias{0, 0};  // of a GEMM with bias; traffic: over reading and writing y
+  /// The same where an activation function, dropout or addition reads y next; none: as `bias`.
+  std::optional<KindFigures> joined_bias{};
+  /// Dropout whose result an addition reads next; none: as other dropout.
+  std::optional<KindFigures> joined_dropout{};
   /// Accumulation of a GEMM into a weight's gradient; traffic: over the bytes of the gradient.
   KindFigures gradient_sum{0, 0};
   HostWait host_waits_for = HostWait::nothing;

@@ -70,9 +70,13 @@ bool casts_operands(const Kernel& kernel) {
   return row_of(kernel.kind).work == WorkRule::cast && kernel.cast_bytes > 0;
 }
 
+const KindFigures& bias_of(const Kernel& kernel, const DeviceModel& model) {
+  return kernel.read_elementwise && model.joined_bias ? *model.joined_bias : model.bias;
+}
+
 /// Kernels launched in addition to an operation's own.
 double kernels_beside(const Kernel& kernel, const DeviceModel& model) {
-  return (kernel.bias ? model.bias.kernels : 0) + kernel.cast_kernels +
+  return (kernel.bias ? bias_of(kernel, model).kernels : 0) + kernel.cast_kernels +
          (kernel.gradient_bytes > 0 ? model.gradient_sum.kernels : 0);
 }
 
@@ -84,6 +88,8 @@ Roofline::Roofline(DeviceModel model) : model_{std::move(model)} {
 }
 
 const KindFigures& Roofline::figures_of(const Kernel& kernel) const {
+  const bool joined = kernel.kind == Kind::dropout && kernel.read_elementwise;
+  if (joined && model_.joined_dropout) return *model_.joined_dropout;
   return model_.kinds[static_cast<std::size_t>(kernel.kind)];
 }
 
@@ -203,7 +209,7 @@ double Roofline::gemm(const Kernel& kernel) const {
   const GemmParameters& figures = of_precision(model_.gemms, kernel.math);
   double out =
       figures.launch.seconds() + std::max(computing(kernel), moved(kernel.moved_bytes, kernel.of));
-  if (kernel.bias) out += additional_kernels(model_.bias, 2 * bytes_of_result(kernel));
+  if (kernel.bias) out += additional_kernels(bias_of(kernel, model_), 2 * bytes_of_result(kernel));
   out += casting(kernel);
   if (kernel.gradient_bytes > 0)
     out += additional_kernels(model_.gradient_sum, kernel.gradient_bytes);

@@ -29,6 +29,7 @@ Kernel kernel_of(const Program& program, const Routine& routine, std::size_t ope
   kernel.backward = of.purpose == Purpose::backward;
   if (row.work == WorkRule::none) return kernel;
   kernel.moved_bytes = bytes_moved(program, of);
+  if (of.kind == OperationKind::dropout) kernel.read_elementwise = is_read_elementwise(routine, of);
   if (row.work == WorkRule::gemm) set_matmul(kernel, program, routine, of);
   if (row.work == WorkRule::cast) set_cast(kernel, program, of);
   if (row.work == WorkRule::attention) set_attention(kernel, program, of);

@@ -40,7 +40,10 @@ struct Kernel {
   VisibleKeys visible{};  // attention
   bool zigzag = false;    // attention of fewer queries than keys: a zigzag part, else the last ones
   bool backward = false;
-  bool bias = false;         // matmul: adds a bias to its result
+  bool bias = false;  // matmul: adds a bias to its result
+  /// matmul: an activation function, dropout or addition reads its result next. dropout: an
+  /// addition does. Software may make one kernel of both.
+  bool read_elementwise = false;
   bool over_tokens = false;  // matmul: k consists of tokens only, as in weight gradients
   /// matmul: bytes of the weight gradients it accumulates into.
   double gradient_bytes = 0;

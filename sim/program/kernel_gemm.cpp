@@ -219,6 +219,7 @@ void set_matmul(Kernel& kernel, const Program& program, const Routine& routine,
   set_gemm(kernel, together(program, group));
   set_casts(kernel, program, routine, group);
   kernel.bias = reads(operation, Operand::bias);
+  kernel.read_elementwise = kernel.bias && is_read_elementwise(routine, operation);
   KernelTraffic traffic{program};
   for (const Operation* one : group) {
     traffic.add(*one);

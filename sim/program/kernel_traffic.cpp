@@ -45,6 +45,12 @@ double embedding_backward_bytes(const Program& program, const Operation& operati
   return operation.kind == Kind::pool_tokens && operation.window != 0;
 }
 
+[[nodiscard]] bool is_elementwise(Kind reader, Kind writer) {
+  if (reader == Kind::add) return true;
+  const bool behind_gemm = reader == Kind::activation || reader == Kind::dropout;
+  return behind_gemm && writer == Kind::matmul;
+}
+
 }  // namespace
 
 double local_length(const Program& program, const Tensor& tensor, Dim dim) {
@@ -65,6 +71,19 @@ void KernelTraffic::add(const Operation& operation) {
     if (!made && adds_to(operation, tensor_of(program_, ref))) add(ref, reads_);
     add(ref, writes_);
   }
+}
+
+bool is_read_elementwise(const Routine& routine, const Operation& operation) {
+  if (operation.writes.empty()) return false;
+  Ref result = operation.writes.front();
+  const Operation* end = routine.operations.data() + routine.operations.size();
+  for (const Operation* next = &operation + 1; next < end; ++next) {
+    const auto& reads = next->reads;
+    if (std::find(reads.begin(), reads.end(), result) == reads.end()) continue;
+    if (!row_of(next->kind).exchange) return is_elementwise(next->kind, operation.kind);
+    if (!next->writes.empty()) result = next->writes.front();
+  }
+  return false;
 }
 
 double gradient_bytes_of(const Program& program, const Operation& operation) {

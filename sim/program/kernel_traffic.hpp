@@ -37,6 +37,11 @@ class KernelTraffic {
   double bytes_ = 0;
 };
 
+/// Whether an elementwise kernel reads an operation's first result next, perhaps after an exchange
+/// between ranks: an addition, or behind a GEMM also an activation function or dropout. The
+/// operation is one of the routine's.
+[[nodiscard]] bool is_read_elementwise(const Routine& routine, const Operation& operation);
+
 /// Bytes of the weight gradients that an operation accumulates into.
 [[nodiscard]] double gradient_bytes_of(const Program& program, const Operation& operation);
 

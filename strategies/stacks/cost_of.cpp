@@ -239,6 +239,8 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
   model.slowest = slowest_of(devices, kernels.spread);
   model.kinds = stack.kinds;
   model.bias = stack.bias;
+  model.joined_bias = stack.joined_bias;
+  model.joined_dropout = stack.joined_dropout;
   model.gradient_sum = stack.gradient_sum;
   model.host_waits_for = stack.host_waits_for;
   model.host_time = stack.host_time;

@@ -212,7 +212,8 @@ class StackReader {
     take(in,
          {"host_waits_for",
           "What the host waits for before it launches more: nothing, exposed sends and receives, "
-          "or those and every kernel"},
+          "those and the end of each forward and backward pass of a microbatch, or those and every "
+          "kernel"},
          stack_.host_waits_for, read_choice("thing to wait for", kWaits));
   }
 
@@ -221,6 +222,17 @@ class StackReader {
         in,
         {"bias", "Kernels of the bias of a GEMM; traffic: ratio to reading and writing the result"},
         stack_.bias, read_kind);
+    const auto joined = [](const ValueReader& value) { return std::optional{read_kind(value)}; };
+    take_default(in,
+                 {"joined_bias",
+                  "The same for a GEMM whose result goes into an activation function, or into "
+                  "dropout or addition to the residual stream (default: as bias)"},
+                 stack_.joined_bias, joined);
+    take_default(in,
+                 {"joined_dropout",
+                  "Kernels of dropout whose result is added to the residual stream; traffic: ratio "
+                  "to reading and writing each tensor once (default: as dropout in kinds)"},
+                 stack_.joined_dropout, joined);
     take(in,
          {"gradient_sum",
           "Kernels that accumulate a GEMM into a weight gradient; traffic: ratio to the bytes of "

@@ -47,6 +47,8 @@ struct SoftwareStack {
   std::vector<std::string> attention{};
   std::array<KindFigures, kOperationKinds> kinds{};
   KindFigures bias{0, 0};
+  std::optional<KindFigures> joined_bias{};
+  std::optional<KindFigures> joined_dropout{};
   KindFigures gradient_sum{0, 0};
   HostWait host_waits_for = HostWait::nothing;
   Duration host_time{};

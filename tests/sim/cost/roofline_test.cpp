@@ -169,6 +169,38 @@ TEST_CASE("a bias may be a kernel of its own, over the result") {
   CHECK(Roofline{model}.time(kernel) == without);
 }
 
+// Megatron-LM: the bias of a GEMM is added by the kernel of what follows it, GeLU or dropout and
+// residual addition; that of queries, keys and values is not (arXiv 2104.04473, section 4.2).
+TEST_CASE("a bias may be part of the elementwise kernel that reads the result") {
+  DeviceModel model = plain_device(1000_GBps);
+  model.launch = 3_us;
+  model.host_time = 7_us;
+  model.bias = {1, 1};
+  model.joined_bias = KindFigures{0, 0};
+  Kernel kernel = gemm_kernel(1280, 1280, 1280);
+  const Duration without = Roofline{model}.time(kernel);
+  kernel.bias = true;
+  CHECK(Roofline{model}.time(kernel) > without);
+  CHECK(Roofline{model}.host_time(kernel) == 14_us);
+  kernel.read_elementwise = true;
+  CHECK(Roofline{model}.time(kernel) == without);
+  CHECK(Roofline{model}.host_time(kernel) == 7_us);
+  model.joined_bias.reset();
+  CHECK(Roofline{model}.time(kernel) > without);
+}
+
+TEST_CASE("dropout may be part of the addition that reads its result") {
+  DeviceModel model = plain_device(1000_GBps);
+  model.launch = 3_us;
+  model.joined_dropout = KindFigures{0, 0.2};
+  Kernel kernel = moving_kernel(OperationKind::dropout, 5e6);
+  CHECK(Roofline{model}.time(kernel) == 8_us);
+  kernel.read_elementwise = true;
+  CHECK(Roofline{model}.time(kernel) == 1_us);  // of 2 + 2 + 1 bytes the mask's
+  model.joined_dropout.reset();
+  CHECK(Roofline{model}.time(kernel) == 8_us);
+}
+
 TEST_CASE("operands of a GEMM in 8 bits are cast first") {
   DeviceModel model = plain_device(1000_GBps);
   model.peaks[static_cast<std::size_t>(Dtype::fp8)] = FlopRate{132e12};
