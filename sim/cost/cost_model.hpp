@@ -24,6 +24,8 @@ class CostModel {
   [[nodiscard]] virtual Basis host_basis() const { return {}; }
   /// Whether the host is blocked during sends and receives that are not overlapped.
   [[nodiscard]] virtual bool host_waits_for_messages() const { return false; }
+  /// Whether the host is blocked until the end of each forward and backward pass of a microbatch.
+  [[nodiscard]] virtual bool host_waits_for_passes() const { return false; }
   /// Total bandwidth of the device's links to its peers, per direction; none: unknown.
   [[nodiscard]] virtual std::optional<Rate> peer_rate() const { return std::nullopt; }
   /// Factor on computation while the device communicates; at least 1.

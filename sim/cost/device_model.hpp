@@ -76,8 +76,9 @@ struct KindFigures {
   std::optional<Rate> multiprocessor_rate{};
 };
 
-/// What blocks the host: nothing; sends and receives that are not overlapped; or also every kernel.
-enum class HostWait : std::uint8_t { nothing, messages, kernels };
+/// What blocks the host: nothing; sends and receives that are not overlapped; these and the end of
+/// each forward and backward pass of a microbatch; or these and every kernel.
+enum class HostWait : std::uint8_t { nothing, messages, passes, kernels };
 
 /// What the parameters of a DeviceModel rest on.
 struct DeviceBasis {

@@ -21,6 +21,9 @@ class Roofline final : public CostModel {
   [[nodiscard]] bool host_waits_for_messages() const override {
     return model_.host_waits_for != HostWait::nothing;
   }
+  [[nodiscard]] bool host_waits_for_passes() const override {
+    return model_.host_waits_for == HostWait::passes;
+  }
   [[nodiscard]] std::optional<Rate> peer_rate() const override { return model_.peer_rate; }
   [[nodiscard]] double slowdown_while_communicating() const override {
     return model_.slowdown_while_communicating;

@@ -24,6 +24,7 @@ class ScaledRates final : public CostModel {
   [[nodiscard]] bool host_waits_for_messages() const override {
     return of_->host_waits_for_messages();
   }
+  [[nodiscard]] bool host_waits_for_passes() const override { return of_->host_waits_for_passes(); }
   [[nodiscard]] std::optional<Rate> peer_rate() const override { return of_->peer_rate(); }
   [[nodiscard]] double slowdown_while_communicating() const override {
     return of_->slowdown_while_communicating();

@@ -58,6 +58,7 @@ bool read_flag(const ValueReader& value) {
 
 const Names<HostWait> kWaits{{"nothing", HostWait::nothing},
                              {"messages", HostWait::messages},
+                             {"passes", HostWait::passes},
                              {"kernels", HostWait::kernels}};
 const Names<RouterWeights> kRouterWeights{{"results", RouterWeights::results},
                                           {"activation", RouterWeights::activation}};

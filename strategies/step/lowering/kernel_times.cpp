@@ -11,7 +11,10 @@
 namespace lockstep {
 
 KernelTimes::KernelTimes(const Program& program, const CostModel& cost, Host host)
-    : program_{program}, host_{host}, host_waits_{cost.host_waits_for_messages()} {
+    : program_{program},
+      host_{host},
+      host_waits_{cost.host_waits_for_messages()},
+      host_waits_for_passes_{cost.host_waits_for_passes()} {
   for (const Routine& routine : program.routines) {
     std::vector<Duration> times;
     std::vector<Duration> launches;

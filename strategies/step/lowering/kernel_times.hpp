@@ -28,6 +28,8 @@ class KernelTimes {
   [[nodiscard]] Duration of(const RoleProgram& role, const RoleOperation& operation) const;
   /// Whether the host is blocked until the operation completes.
   [[nodiscard]] bool host_waits(const Operation& operation) const;
+  /// Whether the host is blocked until the end of each pass of a microbatch.
+  [[nodiscard]] bool host_waits_for_passes() const { return host_waits_for_passes_; }
   /// Host time to launch the operation.
   [[nodiscard]] Duration launch_time(const RoleOperation& operation) const {
     return launch_times_[operation.call.routine][operation.index_in_routine];
@@ -36,7 +38,8 @@ class KernelTimes {
  private:
   const Program& program_;
   Host host_;
-  bool host_waits_ = false;                   // for messages that are not overlapped
+  bool host_waits_ = false;  // for messages that are not overlapped
+  bool host_waits_for_passes_ = false;
   std::vector<std::vector<Duration>> times_;  // per routine and operation
   std::vector<std::vector<Duration>> launch_times_;
 };

@@ -1,6 +1,8 @@
 #include "strategies/step/lowering/role_costs.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace lockstep {
@@ -73,6 +75,49 @@ class RoutineCosts {
   std::vector<std::vector<OperationCosts>> routines_;
 };
 
+/// Which pass of which microbatch an operation belongs to.
+struct Pass {
+  enum class Way : std::uint8_t { forward, backward, none };
+  Way way = Way::none;
+  int microbatch = 0;
+
+  friend bool operator==(const Pass&, const Pass&) = default;
+};
+
+[[nodiscard]] Pass::Way way_of(const Routine& routine) {
+  const auto has = [&routine](Purpose purpose) {
+    return std::any_of(routine.operations.begin(), routine.operations.end(),
+                       [purpose](const Operation& one) { return one.purpose == purpose; });
+  };
+  if (has(Purpose::backward)) return Pass::Way::backward;
+  return has(Purpose::forward) ? Pass::Way::forward : Pass::Way::none;
+}
+
+/// Ends of passes in a role's order of operations.
+class Passes {
+ public:
+  explicit Passes(const Program& program) {
+    for (const Routine& routine : program.routines) ways_.push_back(way_of(routine));
+  }
+
+  /// The last computation of the pass that ended before the operation at `index`; none: none ended.
+  [[nodiscard]] std::optional<std::uint32_t> ended(const RoleOperation& operation,
+                                                   std::uint32_t index) {
+    const Pass::Way way = ways_[operation.call.routine];
+    const Pass pass{way, way == Pass::Way::none ? 0 : operation.call.microbatch};
+    std::optional<std::uint32_t> out;
+    if (!(pass == current_) && current_.way != Pass::Way::none) out = last_;
+    current_ = pass;
+    if (operation.operation->stream == kComputeStream) last_ = index;
+    return out;
+  }
+
+ private:
+  std::vector<Pass::Way> ways_;
+  Pass current_;
+  std::uint32_t last_ = 0;
+};
+
 }  // namespace
 
 RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels) {
@@ -84,12 +129,15 @@ RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels) {
   out.issued.reserve(role.operations.size());
   out.kernels.reserve(role.operations.size());
   out.messages.reserve(role.operations.size());
+  Passes passes{program};
   HostLaunch issued;
   for (const RoleOperation& operation : role.operations) {
     const OperationCosts& costs = routines.of(operation);
+    const auto index = static_cast<std::uint32_t>(out.issued.size());
+    const std::optional<std::uint32_t> ended = passes.ended(operation, index);
+    if (ended && kernels.host_waits_for_passes()) issued = {TimePoint{}, *ended};
     // The host issues in order and runs ahead of the device.
     if (!is_host) issued.at = issued.at + costs.issue;
-    const auto index = static_cast<std::uint32_t>(out.issued.size());
     out.issued.push_back(issued);
     if (costs.host_waits) issued = {TimePoint{}, index};
     out.kernels.push_back(costs.kernel);

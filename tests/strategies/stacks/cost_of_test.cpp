@@ -260,6 +260,10 @@ TEST_CASE("stacks differ in what they launch and in their attention") {
   const DeviceModel te = device_model(device, "transformer-engine");
   CHECK(fused.bias.kernels == 0);
   CHECK(megatron.bias.kernels == 1);
+  CHECK(megatron.joined_bias.value().kernels == 0);
+  CHECK(megatron.joined_dropout.value().kernels == 0);
+  CHECK_FALSE(fused.joined_bias);
+  CHECK(megatron.host_waits_for == HostWait::passes);
   CHECK(te.attention.head_sizes.back().forward > fused.attention.head_sizes.back().forward);
   CHECK(megatron.host_time > fused.host_time);
 }

@@ -72,6 +72,21 @@ class HostTimes final : public CostModel {
   bool waits_;
 };
 
+/// The loss takes 10 ms, all else nothing; a millisecond of the host for each operation.
+class SlowLoss final : public CostModel {
+ public:
+  explicit SlowLoss(bool waits) : waits_{waits} {}
+  [[nodiscard]] Duration time(const Kernel& kernel) const override {
+    return kernel.kind == OperationKind::loss ? 10_ms : Duration{};
+  }
+  [[nodiscard]] Duration host_time(const Kernel& /*kernel*/) const override { return 1_ms; }
+  [[nodiscard]] bool host_waits_for_passes() const override { return waits_; }
+  [[nodiscard]] double slowdown_while_communicating() const override { return 1; }
+
+ private:
+  bool waits_;
+};
+
 /// 1e12 operations and 1e11 bytes a second.
 class Linear final : public CostModel {
  public:
@@ -323,6 +338,17 @@ TEST_CASE("overlap never makes a step longer, whatever the layout") {
     CHECK(time() <= off);
     CHECK(some <= off);
   }
+}
+
+// A host that runs ahead launches the backward pass, of more than ten operations, while the loss is
+// computed; one that waits for the end of each pass launches nothing meanwhile.
+TEST_CASE("a host that waits for each pass has the end of the forward pass exposed") {
+  ParallelConfig three;
+  three.global_batch = 3;
+  const auto time = [&](bool waits) {
+    return step_time(simulated(transformer(shape(2)), three, slow_star(1), SlowLoss{waits}));
+  };
+  CHECK(time(true) - time(false) == 30_ms);
 }
 
 TEST_CASE("small steps are simulated on all ranks, large ones on one of each role") {
