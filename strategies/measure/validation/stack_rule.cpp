@@ -53,6 +53,13 @@ const std::vector<StackRule>& stack_rules() {
        [](const MeasuredRun& run) {
          return run.attention == "unfused" && run.precision == "bf16" && zero_of(run) > 0;
        }},
+      {"groups kor and zb", "unfused-2022", 0.1,
+       "Megatron-LM of 2022 (Korthikanti et al., arXiv 2205.05198) and 2023 (sail-sg's "
+       "zero-bubble-pipeline-parallelism): as the next, but in backward passes communication of "
+       "tensor parallelism hides behind weight gradients, and these are accumulated by their GEMM",
+       [](const MeasuredRun& run) {
+         return of(run, {"kor", "zb"});
+       }},
       {"attention unfused", "unfused", 0.1,
        "scores that are written out mean Megatron-LM or Megatron-DeepSpeed of 2020 to 2022: a "
        "fused softmax, but a kernel for every other step; their arguments.py has 0.1 as the "

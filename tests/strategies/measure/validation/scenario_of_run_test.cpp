@@ -83,6 +83,7 @@ TEST_CASE("tp traffic of column-parallel layers hides where the run's stack hide
     CAPTURE(overlap);
     const std::string tp = R"({"tp": 8, "micro_batch": 1, "global_batch": 8)" + overlap + "}";
     CHECK(made(tp, "transformer-engine").overlaps(Overlap::tp_backward));
+    CHECK(made(tp, "unfused-2022").overlaps(Overlap::tp_backward));
     CHECK_FALSE(made(tp, "unfused").overlaps(Overlap::tp_backward));
     const std::string dp = R"({"dp": 8, "micro_batch": 1, "global_batch": 8)" + overlap + "}";
     CHECK_FALSE(made(dp, "transformer-engine").overlaps(Overlap::tp_backward));
@@ -90,7 +91,8 @@ TEST_CASE("tp traffic of column-parallel layers hides where the run's stack hide
 }
 
 TEST_CASE("rules of stacks go by what the row says") {
-  CHECK(stack_of(run_with("kor", "unfused", "fp16"), kConfigs) == "unfused");
+  CHECK(stack_of(run_with("sc21", "unfused", "fp16"), kConfigs) == "unfused");
+  CHECK(stack_of(run_with("kor", "unfused", "fp16"), kConfigs) == "unfused-2022");
   CHECK(stack_of(run_with("dgxc", "flash", "bf16"), kConfigs) == "megatron-bridge-performance");
   CHECK(stack_of(run_with("mcore", "flash", "bf16"), kConfigs) == "transformer-engine");
   CHECK(stack_of(run_with("tt", "flash", "fp8", "torch.compile"), kConfigs) == "fsdp2");
