@@ -196,6 +196,9 @@ struct ParallelConfig {
   Dispatcher dispatcher = Dispatcher::all_to_all;
   int dispatch_sms = 20;       // deepep: streaming multiprocessors of its kernels
   TokenCounts token_counts{};  // set by the software stack
+  /// Along tp each rank sends a part of a gradient that all have to the stage before; false: all
+  /// of it. Set by the software stack.
+  bool gradient_messages_in_parts = true;
   /// Load of the busiest expert over the mean load, limited by the capacity factor; none: balanced
   /// experts, or full ones with a capacity factor.
   std::optional<double> expert_skew{};

@@ -232,7 +232,8 @@ class Pipeline {
     if (!send || overlaps || step_.graph.shared)
       operation.stream = step_.program.stream(std::string{"pp."} + (send ? "send." : "receive.") +
                                               (forward ? "forward" : "backward"));
-    const std::optional<TensorId> part = part_of(tensor);
+    const bool in_parts = forward || step_.parallel.gradient_messages_in_parts;
+    const std::optional<TensorId> part = in_parts ? part_of(tensor) : std::nullopt;
     const Ref moved = part ? Ref{.tensor = *part} : what;
     (send ? operation.reads : operation.writes) = {moved};
     Routine out{operation.name, {operation}};

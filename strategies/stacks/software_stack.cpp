@@ -306,6 +306,13 @@ class StackReader {
                   "ZeRO-1: reduce-scatter of gradients instead of all-reduce unless the scenario "
                   "specifies it (default: true)"},
                  stack_.scatter_gradients, read_flag);
+    take_default(
+        in,
+        {"gradient_messages_in_parts",
+         "tp above 1 without sequence parallelism: each rank sends a part of the gradient "
+         "that all have to the stage before, which gathers it, as with activations; false: "
+         "each sends all of it (default: true)"},
+        stack_.gradient_messages_in_parts, read_flag);
     take_default(in,
                  {"token_counts",
                   "Experts without a capacity, ep above 1: what goes with the all-to-all of tokens "

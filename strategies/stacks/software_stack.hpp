@@ -66,6 +66,8 @@ struct SoftwareStack {
   /// Default for ZeRO-2 and ZeRO-3: when gradients are reduced; none: unsupported.
   std::optional<GradientReduction> reduction_without_pipeline = GradientReduction::every_microbatch;
   std::optional<GradientReduction> reduction_with_pipeline = GradientReduction::last_microbatch;
+  /// Along tp ranks send gradients to the stage before in parts.
+  bool gradient_messages_in_parts = true;
   /// Of experts without a capacity.
   TokenCounts token_counts{};
   /// Traffic that is overlapped, unless a scenario specifies it.

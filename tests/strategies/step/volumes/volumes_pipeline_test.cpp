@@ -49,6 +49,19 @@ TEST_CASE("pipeline: ranks along tensor that have the same boundary send a part 
         Traffic{kM, kM * kStream});
 }
 
+// DeepSpeed in bf16 (runtime/pipe/engine.py, is_grad_partitioned).
+TEST_CASE("pipeline: ranks along tensor may send whole gradients, and parts of activations") {
+  ParallelConfig with = layout();
+  with.pp = 2;
+  with.tp = 4;
+  with.schedule = PipelineOrder::gpipe;
+  with.gradient_messages_in_parts = false;
+  const TrainingStepUnderTest step{transformer(shape()), with};
+  CHECK(step.traffic(OperationKind::send, "send.forward", 0) == Traffic{kM, kM * kStream / 4});
+  CHECK(step.traffic(OperationKind::send, "send.backward", 1) == Traffic{kM, kM * kStream});
+  CHECK(step.traffic("tp", Collective::all_gather, "receive.backward", 0) == Traffic{});
+}
+
 TEST_CASE("interleaving passes the boundary once for every chunk") {
   // Narayanan et al., arXiv 2104.04473, section 2.2: v times the communication.
   ParallelConfig with = layout();
