@@ -194,6 +194,22 @@ DeviceBasis basis_of(const Device& device, const KernelFigures& kernels, const S
   return out;
 }
 
+/// Rates of multiprocessors are stated for those of one speed.
+KindFigures at_speed(KindFigures figures, double speed) {
+  if (figures.multiprocessor_rate)
+    figures.multiprocessor_rate = figures.multiprocessor_rate->scaled(speed);
+  return figures;
+}
+
+void set_kinds(DeviceModel& model, const SoftwareStack& stack, double speed) {
+  for (std::size_t i = 0; i < kOperationKinds; ++i)
+    model.kinds[i] = at_speed(stack.kinds[i], speed);
+  model.bias = at_speed(stack.bias, speed);
+  if (stack.joined_bias) model.joined_bias = at_speed(*stack.joined_bias, speed);
+  if (stack.joined_dropout) model.joined_dropout = at_speed(*stack.joined_dropout, speed);
+  model.gradient_sum = at_speed(stack.gradient_sum, speed);
+}
+
 }  // namespace
 
 Precision peak_precision(Dtype dtype) {
@@ -237,11 +253,7 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
         device.peer_links->bandwidth.scaled(static_cast<double>(device.peer_links->count));
   }
   model.slowest = slowest_of(devices, kernels.spread);
-  model.kinds = stack.kinds;
-  model.bias = stack.bias;
-  model.joined_bias = stack.joined_bias;
-  model.joined_dropout = stack.joined_dropout;
-  model.gradient_sum = stack.gradient_sum;
+  set_kinds(model, stack, kernels.multiprocessor_speed);
   model.host_waits_for = stack.host_waits_for;
   model.host_time = stack.host_time;
   const bool calibrated = calibration != nullptr && calibration->kernels.count(device.id) > 0;

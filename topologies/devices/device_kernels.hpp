@@ -25,6 +25,9 @@ struct KernelFigures {
   std::array<Share, kOperationClasses> memory_efficiency{};
   Share convolution_efficiency = 1;
   double slowdown_while_communicating = 1;
+  /// Of one multiprocessor, over those on which stacks' KindFigures::multiprocessor_rate are
+  /// measured.
+  double multiprocessor_speed = 1;
   /// Relative standard deviation of times between devices of one kind under load.
   double spread = 0;
   std::vector<FigureSource> sources{};

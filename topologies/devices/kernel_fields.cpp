@@ -125,6 +125,10 @@ const std::vector<KernelField<KernelFigures>>& kernel_fields() {
           "Rate of a convolution relative to the equivalent GEMM"),
       key("slowdown_while_communicating", &Of::slowdown_while_communicating, {1, 100},
           "Duration of computation during communication, relative to computation alone"),
+      key("multiprocessor_speed", &Of::multiprocessor_speed, {0.01, 100},
+          "Speed of a multiprocessor over that of an H100 SXM5, on which multiprocessor_rate of "
+          "stacks is measured (default: 1)")
+          .optional(),
       key("spread", &Of::spread, {0, 1},
           "Relative standard deviation of the speed of equal devices under load (default: 0)")
           .optional(),

@@ -268,6 +268,17 @@ TEST_CASE("stacks differ in what they launch and in their attention") {
   CHECK(megatron.host_time > fused.host_time);
 }
 
+// Boost clocks of 1410 and 1980 MHz (NVIDIA's whitepaper of A100, datasheet of H100 SXM5).
+TEST_CASE("rates of multiprocessors follow the clock: those of an A100 move less than an H100's") {
+  const auto rate = [](const std::string& gpu) {
+    const auto dropout = static_cast<std::size_t>(OperationKind::dropout);
+    return device_model(shipped(gpu), "eager").kinds[dropout].multiprocessor_rate.value();
+  };
+  const double ratio =
+      rate("a100-sxm4-80gb").bytes_per_second() / rate("h100-sxm5-80gb").bytes_per_second();
+  CHECK(ratio == doctest::Approx(1410.0 / 1980).epsilon(0.001));
+}
+
 TEST_CASE("what a device or stack lacks is one error") {
   const auto message = [](const Device& device, const std::string& stack) -> std::string {
     try {
