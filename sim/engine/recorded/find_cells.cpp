@@ -146,7 +146,7 @@ class RecordedWork::Finder {
     bool calls = false;
     std::uint32_t numbers = 0;  // of the cell's calls, in the order in which they are met
     std::optional<fold::Key> first;
-    bool alike = true;  // all endpoints have one program, and call together
+    bool alike = true;  // all endpoints have one program, and are in the same calls
     for (const EndpointId endpoint : endpoints) {
       fold::KeyBuilder key;
       for (const std::uint32_t s : at_[endpoint]) {
@@ -161,7 +161,6 @@ class RecordedWork::Finder {
           const CollectiveCall& call = workload_.calls[slot.call];
           key.add(*shapes_[slot.call]).add(workload_.permille_during(call));
           if (call.members.size() == 1) continue;
-          alike = alike && call.members.size() == endpoints.size();
           std::uint32_t& number = number_[slot.call];
           if (number == kNone) number = numbers++;
           key.add(number);
