@@ -128,7 +128,7 @@ void compare(const Configuration& each, Counts& counts) {
 /// LOCKSTEP_CONCURRENT_FOLD_TURNS sets it for longer runs by hand.
 int turns() {
   const char* wanted = std::getenv("LOCKSTEP_CONCURRENT_FOLD_TURNS");
-  return wanted == nullptr ? 1500 : std::atoi(wanted);
+  return wanted == nullptr ? 1000 : std::atoi(wanted);
 }
 
 }  // namespace

@@ -98,6 +98,11 @@ void describe_times(const FoldReport& report, const StepPartings& partings,
     spread.push_back(
         fmt::format("{} by step {}",
                     spread.empty() ? counted(members, "rank") : std::to_string(members), step));
+  constexpr std::size_t kMostSteps = 5;
+  if (spread.size() > kMostSteps) {
+    spread.erase(spread.begin() + kMostSteps - 1, spread.end() - 1);
+    spread.insert(spread.end() - 1, "...");
+  }
   out.push_back(fmt::format("times differ on {}", fmt::join(spread, ", ")));
 }
 
