@@ -2,9 +2,12 @@
 // writing traces, machine calibrations, config.json of Hugging Face, outer steps of DiLoCo, and
 // checks of the passes that make a step. No request leads here; the functions exist for the linker
 // and say so. Late ranks are folded by classes, and branches of trees and calls that meet nothing
-// are replayed with the rest: the same times, later with thousands of ranks.
+// are replayed with the rest: the same times, later with thousands of ranks. Ends of steps are not
+// kept.
+#include "sim/engine/event_loop/replay_steps.hpp"
 #include "sim/engine/held_calls.hpp"
 #include "sim/execute/command_graph/backend.hpp"
+#include "sim/schedule/step_ends.hpp"
 #include "sim/symmetry/branches/branch_replay.hpp"
 #include "sim/symmetry/branches/branches.hpp"
 #include "sim/symmetry/rank_fold.hpp"
@@ -38,6 +41,21 @@ bool HeldCalls::meet_all() {
 }
 
 }  // namespace engine
+
+void StepEndsLog::add_run(std::size_t lane, std::int64_t step, std::int64_t count,
+                          std::int64_t end_ps, std::int64_t takes_ps) {
+  (void)lane, (void)step, (void)count, (void)end_ps, (void)takes_ps;
+}
+
+StepEnds latest_of(std::span<const StepEnds> lanes) {
+  (void)lanes;
+  return {};
+}
+
+ReplayedSteps replay_with_steps(const Network& network, const Workload& workload,
+                                NetworkModel model, const OnReplay& report) {
+  return {replay(network, workload, model, report), {}};
+}
 
 MscclImport read_msccl(const std::filesystem::path& path, const MscclOptions& options) {
   (void)path, (void)options;
@@ -118,8 +136,8 @@ std::optional<RankRecursionResult> run_rank_recursion(const Relations& relations
                                                       const ReceivedPairs& received,
                                                       const RankCosts& costs,
                                                       const Network& network,
-                                                      const Workload& workload) {
-  (void)relations, (void)received, (void)costs, (void)network, (void)workload;
+                                                      const Workload& workload, bool step_ends) {
+  (void)relations, (void)received, (void)costs, (void)network, (void)workload, (void)step_ends;
   return std::nullopt;
 }
 

@@ -40,7 +40,7 @@ TEST_CASE("a row's step time and memory are those of lockstep run on the same sc
     const char* stack;
   } cases[] = {{"vtrain-s-0672", "unfused"},
                {"llmf-a100-125m-s1024-g8-mb64", "fused-2022"},
-               {"zb-1.5B-1F1B-m24", "unfused"}};
+               {"zb-1.5B-1F1B-m24", "unfused-2022"}};
   for (const auto& each : cases) {
     CAPTURE(each.id);
     const TemporaryFile file(scenario_of(each.id, each.stack));
