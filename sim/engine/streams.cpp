@@ -1,7 +1,6 @@
 #include "sim/engine/streams.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -87,79 +86,6 @@ void Streams::change_speed_of_endpoint(std::uint32_t change) {
   const SpeedChange& of = workload_->speed_changes[change];
   speed_[of.endpoint] = of.ppm;
   changed_.push_back(of.endpoint);
-}
-
-/// Gives every stream its lists of dependents, one an operation, those of a pattern in common.
-/// Returns the stream whose `after` fill them, per stream.
-std::vector<std::uint32_t> Streams::place_lists() {
-  std::map<const void*, std::uint32_t> first;    // stream of a pattern
-  std::map<std::uint32_t, std::uint32_t> alike;  // streams that belong together, by their first
-  std::vector<std::uint32_t> out;
-  std::uint32_t lists = 0;
-  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
-    const Stream& stream = workload_->streams[s];
-    streams_[s].first_stream = stream.first_stream;
-    const std::uint32_t as =
-        stream.pattern ? first.try_emplace(stream.pattern.get(), s).first->second : s;
-    // Those that belong together follow the patterns of others that belong together.
-    const std::uint32_t others = workload_->streams[as].first_stream;
-    LOCKSTEP_CHECK(!stream.pattern ||
-                   alike.try_emplace(stream.first_stream, others).first->second == others);
-    out.push_back(as);
-    if (as != s) {
-      streams_[s].first_list = streams_[as].first_list;
-      LOCKSTEP_CHECK(s - stream.first_stream == as - streams_[as].first_stream);
-      continue;
-    }
-    streams_[s].first_list = lists;
-    lists += static_cast<std::uint32_t>(stream.all().size());
-  }
-  first_dependent_.assign(lists + 1, 0);
-  return out;
-}
-
-/// Who waits for whom: counted first, then put where the counts say.
-void Streams::add_dependencies() {
-  const std::vector<std::uint32_t> filled_by = place_lists();
-  const auto fills = [&](std::uint32_t s) { return filled_by[s] == s; };
-  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
-    if (!fills(s)) continue;
-    const Stream& stream = workload_->streams[s];
-    for (const Activity& operation : stream.all())
-      for (const ActivityRef& ref : operation.after) ++first_dependent_[list_of(ref, stream) + 1];
-  }
-  for (std::size_t i = 1; i < first_dependent_.size(); ++i)
-    first_dependent_[i] += first_dependent_[i - 1];
-  dependents_.resize(first_dependent_.back());
-  std::vector<std::uint32_t> next{first_dependent_.begin(), first_dependent_.end() - 1};
-  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
-    if (!fills(s)) continue;
-    const Stream& stream = workload_->streams[s];
-    for (std::uint32_t i = 0; i < stream.all().size(); ++i)
-      for (const ActivityRef& ref : stream.all()[i].after)
-        dependents_[next[list_of(ref, stream)]++] = {s - stream.first_stream, i};
-  }
-  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
-    const std::vector<Activity>& list = workload_->streams[s].all();
-    const auto waits = waiting_for_.begin() + first_operation_[s];
-    if (!fills(s)) {
-      std::copy_n(waiting_for_.begin() + first_operation_[filled_by[s]], list.size(), waits);
-      continue;
-    }
-    for (std::uint32_t i = 0; i < list.size(); ++i) {
-      LOCKSTEP_CHECK(list[i].after.size() <= UINT16_MAX);
-      waits[i] = static_cast<std::uint16_t>(list[i].after.size());
-    }
-  }
-}
-
-/// Of what a stream waits for. Streams of patterns wait for each other alone.
-std::uint32_t Streams::list_of(ActivityRef ref, const Stream& waiting) const {
-  const auto [stream, index] = waiting.named(ref);
-  LOCKSTEP_CHECK(stream < streams_.size());
-  LOCKSTEP_CHECK(index < workload_->streams[stream].all().size());
-  LOCKSTEP_CHECK(streams_[stream].first_stream == waiting.first_stream);
-  return streams_[stream].first_list + index;
 }
 
 void Streams::run(std::uint32_t stream) {
@@ -438,98 +364,6 @@ std::uint32_t Streams::not_begun(std::uint32_t stream) const {
   const auto ends = ends_[stream].begin();
   const auto active = std::upper_bound(ends + state.index, ends + state.ahead - 1, state_->now());
   return static_cast<std::uint32_t>(active - ends) + 1;
-}
-
-bool Streams::follows(std::uint32_t stream) const {
-  return recorded_ != nullptr && recorded_->follows(stream);
-}
-
-bool Streams::leads(std::uint32_t stream) const {
-  return recorded_ != nullptr && recorded_->leads(stream);
-}
-
-std::uint32_t Streams::ends_for_all(std::uint32_t stream) const {
-  return recorded_ == nullptr ? kNone : recorded_->ends_for_all(stream);
-}
-
-void Streams::replays(std::uint32_t stream) const {
-  if (recorded_ != nullptr && stream != kNone) recorded_->end_record(stream);
-}
-
-void Streams::catch_up(std::uint32_t stream) const {
-  if (recorded_ != nullptr) recorded_->catch_up(stream);
-}
-
-void Streams::fetch(std::uint32_t stream) const {
-  __builtin_prefetch(&streams_[stream]);
-  __builtin_prefetch(&first_operation_[stream]);
-  __builtin_prefetch(&ends_[stream]);
-  __builtin_prefetch(&workload_->streams[stream]);
-  __builtin_prefetch(&workload_->streams[stream].first_stream);
-}
-
-void Streams::fetch_ends(std::uint32_t stream) const {
-  const std::uint32_t index = streams_[stream].index;
-  if (index >= ends_[stream].size()) return;
-  __builtin_prefetch(&ends_[stream][index], 1);
-  __builtin_prefetch(&ends_[stream][index] + 8, 1);
-  __builtin_prefetch(&waiting_for_[first_operation_[stream] + index], 1);
-  const Stream& of = workload_->streams[stream];
-  if (!of.calls.empty()) __builtin_prefetch(of.calls.data());
-  if (!computing_at_.empty()) __builtin_prefetch(&computing_at_[of.endpoint]);
-}
-
-void Streams::end_as(std::uint32_t stream, std::uint32_t like, std::uint32_t index,
-                     Duration later) {
-  StreamState& state = streams_[stream];
-  std::vector<TimePoint>& ends = ends_[stream];
-  const std::vector<TimePoint>& others = ends_[like];
-  for (std::uint32_t i = state.index; i < index; ++i) ends[i] = others[i] + later;
-  if (state.index < index) state_->end = std::max(state_->end, ends[index - 1]);
-  const std::uint32_t first = first_dependent_[state.first_list + state.index];
-  const std::uint32_t last = first_dependent_[state.first_list + index];
-  for (std::uint32_t i = first; i < last; ++i)
-    --waiting_for_[first_operation_[state.first_stream + dependents_[i].stream] +
-                   dependents_[i].index];
-}
-
-void Streams::set_state(std::uint32_t stream, const StreamState& like,
-                        std::span<const TimePoint> ends, Duration later) {
-  StreamState& state = streams_[stream];
-  if (!computing_at_.empty()) {
-    std::vector<std::uint32_t>& computing = computing_at_[endpoint_of(stream)];
-    std::erase(computing, stream);
-    if (like.computing && like.slows)
-      computing.insert(std::lower_bound(computing.begin(), computing.end(), stream), stream);
-  }
-  state.index = like.index;
-  state.busy = like.busy;
-  state.computing = like.computing;
-  state.slows = like.slows;
-  state.ahead = like.ahead;
-  state.began = like.began + later;
-  state.until = like.until + later;
-  state.looks = state.until;
-  for (std::size_t i = 0; i < ends.size(); ++i) ends_[stream][like.index + i] = ends[i] + later;
-}
-
-bool Streams::computes_at(EndpointId at, const std::vector<std::uint32_t>& but) const {
-  if (computing_at_.empty()) return false;
-  return std::any_of(computing_at_[at].begin(), computing_at_[at].end(), [&](std::uint32_t stream) {
-    return std::find(but.begin(), but.end(), stream) == but.end();
-  });
-}
-
-void Streams::set_slowing(EndpointId at, std::vector<std::int64_t> permilles) {
-  if (slowing_.empty()) return;
-  slowed_[at] = slowest(permilles);
-  slowing_[at] = std::move(permilles);
-}
-
-void Streams::keep_slowed(EndpointId at, EndpointId like) {
-  if (slowing_.empty()) return;
-  slowed_[at] = slowed_[like];
-  changed_.push_back(at);
 }
 
 void Streams::launch_earlier(const std::vector<RepeatingPart>& parts, Duration period,

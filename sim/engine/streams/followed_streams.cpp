@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <utility>
+
+#include "sim/engine/recorded_work.hpp"
+#include "sim/engine/streams.hpp"
+
+namespace lockstep::engine {
+
+bool Streams::follows(std::uint32_t stream) const {
+  return recorded_ != nullptr && recorded_->follows(stream);
+}
+
+bool Streams::leads(std::uint32_t stream) const {
+  return recorded_ != nullptr && recorded_->leads(stream);
+}
+
+std::uint32_t Streams::ends_for_all(std::uint32_t stream) const {
+  return recorded_ == nullptr ? kNone : recorded_->ends_for_all(stream);
+}
+
+void Streams::replays(std::uint32_t stream) const {
+  if (recorded_ != nullptr && stream != kNone) recorded_->end_record(stream);
+}
+
+void Streams::catch_up(std::uint32_t stream) const {
+  if (recorded_ != nullptr) recorded_->catch_up(stream);
+}
+
+void Streams::fetch(std::uint32_t stream) const {
+  __builtin_prefetch(&streams_[stream]);
+  __builtin_prefetch(&first_operation_[stream]);
+  __builtin_prefetch(&ends_[stream]);
+  __builtin_prefetch(&workload_->streams[stream]);
+  __builtin_prefetch(&workload_->streams[stream].first_stream);
+}
+
+void Streams::fetch_ends(std::uint32_t stream) const {
+  const std::uint32_t index = streams_[stream].index;
+  if (index >= ends_[stream].size()) return;
+  __builtin_prefetch(&ends_[stream][index], 1);
+  __builtin_prefetch(&ends_[stream][index] + 8, 1);
+  __builtin_prefetch(&waiting_for_[first_operation_[stream] + index], 1);
+  const Stream& of = workload_->streams[stream];
+  if (!of.calls.empty()) __builtin_prefetch(of.calls.data());
+  if (!computing_at_.empty()) __builtin_prefetch(&computing_at_[of.endpoint]);
+}
+
+void Streams::end_as(std::uint32_t stream, std::uint32_t like, std::uint32_t index,
+                     Duration later) {
+  StreamState& state = streams_[stream];
+  std::vector<TimePoint>& ends = ends_[stream];
+  const std::vector<TimePoint>& others = ends_[like];
+  for (std::uint32_t i = state.index; i < index; ++i) ends[i] = others[i] + later;
+  if (state.index < index) state_->end = std::max(state_->end, ends[index - 1]);
+  const std::uint32_t first = first_dependent_[state.first_list + state.index];
+  const std::uint32_t last = first_dependent_[state.first_list + index];
+  for (std::uint32_t i = first; i < last; ++i)
+    --waiting_for_[first_operation_[state.first_stream + dependents_[i].stream] +
+                   dependents_[i].index];
+}
+
+void Streams::set_state(std::uint32_t stream, const StreamState& like,
+                        std::span<const TimePoint> ends, Duration later) {
+  StreamState& state = streams_[stream];
+  if (!computing_at_.empty()) {
+    std::vector<std::uint32_t>& computing = computing_at_[endpoint_of(stream)];
+    std::erase(computing, stream);
+    if (like.computing && like.slows)
+      computing.insert(std::lower_bound(computing.begin(), computing.end(), stream), stream);
+  }
+  state.index = like.index;
+  state.busy = like.busy;
+  state.computing = like.computing;
+  state.slows = like.slows;
+  state.ahead = like.ahead;
+  state.began = like.began + later;
+  state.until = like.until + later;
+  state.looks = state.until;
+  for (std::size_t i = 0; i < ends.size(); ++i) ends_[stream][like.index + i] = ends[i] + later;
+}
+
+bool Streams::computes_at(EndpointId at, const std::vector<std::uint32_t>& but) const {
+  if (computing_at_.empty()) return false;
+  return std::any_of(computing_at_[at].begin(), computing_at_[at].end(), [&](std::uint32_t stream) {
+    return std::find(but.begin(), but.end(), stream) == but.end();
+  });
+}
+
+void Streams::set_slowing(EndpointId at, std::vector<std::int64_t> permilles) {
+  if (slowing_.empty()) return;
+  slowed_[at] = slowest(permilles);
+  slowing_[at] = std::move(permilles);
+}
+
+void Streams::keep_slowed(EndpointId at, EndpointId like) {
+  if (slowing_.empty()) return;
+  slowed_[at] = slowed_[like];
+  changed_.push_back(at);
+}
+
+}  // namespace lockstep::engine
