@@ -257,7 +257,7 @@ class Drawn {
           // Of groups of two or three the first member is not always the first endpoint.
           const EndpointId w =
               first + (together_ == 4 ? pair(crossed ? (of.call + 2) % 3 : of.call, set, member)
-                                      : (member + of.call) % size);
+                                      : (member + workers_ / together_) % size);
           calls.back().members.push_back(1 + w);
           slots[w].push_back({call, member});
         }
