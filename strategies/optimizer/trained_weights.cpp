@@ -92,10 +92,26 @@ class Finder {
     out.within = without(partial, replicas);
     out.outer = common(replicas, mesh.axis("outer"));
     out.over = with_copies(without(replicas, out.outer));
-    if (step_.parallel.zero > 0) out.shard = common(out.over, mesh.axis("shard"));
+    if (step_.parallel.zero > 0 && !stays_whole(out.weight))
+      out.shard = common(out.over, mesh.axis("shard"));
     out.replicate = without(out.over, out.shard);
     MeshSubAxes& sums = tensor(out.gradient).partial;
     sums = joined(sums, mesh.axis("copies"));
+  }
+
+  /// Tables of relative positions are read by all layers of a stack, not only by that which has
+  /// them. DeepSpeed keeps weights of up to 1e5 elements whole as well
+  /// (stage3_param_persistence_threshold), though not their states.
+  [[nodiscard]] bool stays_whole(TensorId weight) const {
+    if (step_.parallel.zero < 3) return false;
+    return std::any_of(
+        step_.graph.blocks.begin(), step_.graph.blocks.end(), [&](const Block& block) {
+          return std::any_of(block.forward.begin(), block.forward.end(),
+                             [&](const Operation& operation) {
+                               return operation.kind == OperationKind::relative_bias &&
+                                      read_of(operation, Operand::table).tensor == weight;
+                             });
+        });
   }
 
   /// Each copy of a stage has seen some of the microbatches. Outermost first.

@@ -162,10 +162,6 @@ class LayoutProblemCheck {
       note("pp", "pp = {}, but encoder and decoder are not cut into stages", parallel_.pp);
     if (parallel_.cp > 1)
       note("cp", "cp = {}, but attention of a decoder to an encoder is not cut", parallel_.cp);
-    if (parallel_.zero == 3)
-      note("zero",
-           "zero = 3, but tables of relative positions are read in other layers than their own; it "
-           "may be 0, 1 or 2");
   }
 
   void check_pipeline() {

@@ -443,10 +443,8 @@ TEST_CASE("an encoder and a decoder are cut by tensor and data parallelism alone
   Check{shape, with_pp(2, PipelineOrder::one_f_one_b)}.says("pp", {"pp = 2", "encoder"});
   Check{shape, with_cp(2, ContextKind::ring)}.says("cp", {"cp = 2", "encoder"});
   ParallelConfig sharded = with_dp(2);
-  sharded.zero = 2;
-  Check{shape, sharded}.is_possible();
   sharded.zero = 3;
-  Check{shape, sharded}.says("zero", {"zero = 3", "relative positions"});
+  Check{shape, sharded}.is_possible();
 }
 
 TEST_CASE("all problems of a layout are reported at once") {
