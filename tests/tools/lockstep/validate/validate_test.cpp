@@ -25,7 +25,7 @@ std::string scenario_of(const std::string& id, const std::string& stack) {
     if (row["id"] != id) continue;
     Json out{{"cluster", row["cluster"]}, {"model", row["model"]}, {"parallel", row["parallel"]}};
     out["stack"] = stack;
-    if (stack == "unfused") out["model"]["dropout"] = 0.1;  // Megatron-LM's default
+    if (stack.starts_with("unfused")) out["model"]["dropout"] = 0.1;  // Megatron-LM's default
     return out.dump();
   }
   return {};
