@@ -6,6 +6,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/network/slack_links.hpp"
+#include "sim/symmetry/quotient/folded_peers.hpp"
 #include "sim/symmetry/quotient/quotient_schedule.hpp"
 
 namespace lockstep::fold {
@@ -47,8 +48,7 @@ class Builder {
         partition_{partition},
         network_{network},
         workload_{workload},
-        model_{model},
-        place_of_class_(partition.first_pair.size(), UINT32_MAX) {}
+        model_{model} {}
 
   Quotient run() {
     out_.network.may_have_twins = false;
@@ -171,11 +171,13 @@ class Builder {
     std::vector<FoldedRank> ranks;
     std::vector<std::uint32_t> turns;
     bool any_start = false;
+    FoldedPeers peers{relations_, partition_};
+    const auto rank_of = [this](std::uint32_t c) { return out_.member_slots[c].rank; };
     for (const std::uint32_t c : classes) {
       const std::uint32_t id = partition_.first_member[c];
       const Member& member = relations_.members[id];
       const CollectiveCall& own = workload_.calls[member.call];
-      ranks.push_back({&own, member.rank, peers_to(id), peers_from(id)});
+      ranks.push_back({&own, member.rank, peers.to(id, rank_of), peers.from(id, rank_of)});
       turns.push_back(relations_.ordinal[id]);
       call.name = own.name;
       call.traffic_weight = own.traffic_weight;
@@ -190,44 +192,6 @@ class Builder {
     out_.workload.calls.push_back(std::move(call));
   }
 
-  [[nodiscard]] std::vector<FoldedPeer> peers_to(std::uint32_t member) const {
-    std::vector<FoldedPeer> out;
-    for (std::uint32_t p = relations_.first_pair[member]; p < relations_.first_pair[member + 1];
-         ++p)
-      add_peer(p, relations_.pairs[p].receiver, relations_.receiver_rank(relations_.pairs[p]), out);
-    return by_peer(std::move(out));
-  }
-
-  [[nodiscard]] std::vector<FoldedPeer> peers_from(std::uint32_t member) const {
-    std::vector<FoldedPeer> out;
-    for (std::uint32_t i = partition_.first_received[member];
-         i < partition_.first_received[member + 1]; ++i) {
-      const std::uint32_t p = partition_.received[i];
-      add_peer(p, relations_.pairs[p].sender, relations_.sender_rank(relations_.pairs[p]), out);
-    }
-    return by_peer(std::move(out));
-  }
-
-  /// `rank`: what `other` is called in the call's schedule.
-  void add_peer(std::uint32_t p, std::uint32_t other, int rank,
-                std::vector<FoldedPeer>& out) const {
-    const std::uint32_t c = partition_.pair_class[p];
-    std::uint32_t& place = place_of_class_[c];
-    if (place < out.size()) {
-      ++out[place].times;
-      return;
-    }
-    place = static_cast<std::uint32_t>(out.size());
-    out.push_back({rank, out_.member_slots[partition_.member_class[other]].rank, c, 1});
-  }
-
-  [[nodiscard]] std::vector<FoldedPeer> by_peer(std::vector<FoldedPeer> peers) const {
-    for (const FoldedPeer& peer : peers) place_of_class_[peer.pairs] = UINT32_MAX;
-    std::sort(peers.begin(), peers.end(),
-              [](const FoldedPeer& a, const FoldedPeer& b) { return a.peer < b.peer; });
-    return peers;
-  }
-
   const Relations& relations_;
   const Partition& partition_;
   const Network& network_;
@@ -235,8 +199,6 @@ class Builder {
   NetworkModel model_;
   std::vector<EndpointId> endpoint_of_class_;
   std::vector<std::uint32_t> first_at_;  // per end point, its first member
-  /// Per class of pairs, in the list of peers at hand; UINT32_MAX: not there.
-  mutable std::vector<std::uint32_t> place_of_class_;
   Quotient out_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "sim/symmetry/quotient/folded_peers.hpp"
 
 namespace lockstep::fold {
 
@@ -173,10 +174,8 @@ void StreamCalls::fold(const Relations& relations, const Partition& partition, i
 }
 
 std::uint32_t StreamCalls::slot(std::uint32_t call, std::uint32_t member) const {
-  const std::vector<std::uint32_t>& classes = joined_[kinds_[kind_of_[call]].joined].classes;
-  const auto found = std::lower_bound(classes.begin(), classes.end(),
-                                      partition_->member_class[member_of(call, member)]);
-  return static_cast<std::uint32_t>(found - classes.begin());
+  return joined_[kinds_[kind_of_[call]].joined].rank_of(
+      partition_->member_class[member_of(call, member)]);
 }
 
 std::vector<CollectiveCall> StreamCalls::of_classes() const {
@@ -192,14 +191,15 @@ CollectiveCall StreamCalls::call_of_classes(const Joined& joined, std::uint32_t 
   out.block = Bytes{1};
   std::vector<FoldedRank> ranks;
   std::vector<std::uint32_t> turns;
+  FoldedPeers peers{*relations_, *partition_};
+  const auto rank_of = [&joined](std::uint32_t c) { return joined.rank_of(c); };
   for (const std::uint32_t c : joined.classes) {
     const std::uint32_t id = partition_->first_member[c];
     const Member& member = relations_->members[id];
     const std::uint32_t call = kinds_[member.call - 1].calls[number];
     const CollectiveCall& own = workload_.calls[call];
     const std::uint32_t rank = programs_.rank_of[member.endpoint];
-    ranks.push_back({&own, member.rank, peers_of(id, joined, Direction::to),
-                     peers_of(id, joined, Direction::from)});
+    ranks.push_back({&own, member.rank, peers.to(id, rank_of), peers.from(id, rank_of)});
     for (const OwnCall& each : own_[rank])
       if (each.call == call) turns.push_back(each.turn);
     out.name = own.name;
@@ -210,36 +210,6 @@ CollectiveCall StreamCalls::call_of_classes(const Joined& joined, std::uint32_t 
   }
   out.schedule =
       std::make_shared<QuotientScheduleInTurn>(std::move(ranks), channels_, std::move(turns));
-  return out;
-}
-
-std::vector<FoldedPeer> StreamCalls::peers_of(std::uint32_t member, const Joined& joined,
-                                              Direction direction) const {
-  std::vector<FoldedPeer> out;
-  std::map<std::uint32_t, std::size_t> known;  // by class of pairs
-  const auto add = [&](std::uint32_t p, std::uint32_t other) {
-    const std::uint32_t pairs = partition_->pair_class[p];
-    const auto [place, is_new] = known.try_emplace(pairs, out.size());
-    if (!is_new) {
-      ++out[place->second].times;
-      return;
-    }
-    const auto slot = std::lower_bound(joined.classes.begin(), joined.classes.end(),
-                                       partition_->member_class[other]);
-    out.push_back({relations_->members[other].rank,
-                   static_cast<std::uint32_t>(slot - joined.classes.begin()), pairs, 1});
-  };
-  if (direction == Direction::to) {
-    for (std::uint32_t p = relations_->first_pair[member]; p < relations_->first_pair[member + 1];
-         ++p)
-      add(p, relations_->pairs[p].receiver);
-  } else {
-    for (std::uint32_t i = partition_->first_received[member];
-         i < partition_->first_received[member + 1]; ++i)
-      add(partition_->received[i], relations_->pairs[partition_->received[i]].sender);
-  }
-  std::sort(out.begin(), out.end(),
-            [](const FoldedPeer& a, const FoldedPeer& b) { return a.peer < b.peer; });
   return out;
 }
 

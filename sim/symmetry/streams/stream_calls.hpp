@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -55,6 +56,11 @@ class StreamCalls {
     std::vector<std::uint32_t> classes;  // of members, ascending
     std::uint32_t first_call = 0;        // of of_classes()
     std::uint32_t calls = 0;
+    /// Of one of the classes.
+    [[nodiscard]] std::uint32_t rank_of(std::uint32_t c) const {
+      return static_cast<std::uint32_t>(std::lower_bound(classes.begin(), classes.end(), c) -
+                                        classes.begin());
+    }
   };
   struct OwnCall {
     std::uint32_t place = 0;  // in the rank's program
@@ -73,9 +79,6 @@ class StreamCalls {
   }
   [[nodiscard]] std::uint32_t slot(std::uint32_t call, std::uint32_t member) const;
   [[nodiscard]] CollectiveCall call_of_classes(const Joined& joined, std::uint32_t number) const;
-  enum class Direction : std::uint8_t { to, from };
-  [[nodiscard]] std::vector<FoldedPeer> peers_of(std::uint32_t member, const Joined& joined,
-                                                 Direction direction) const;
 
   const Workload& workload_;
   const Programs& programs_;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "sim/symmetry/streams/stream_fold.hpp"
+#include "tests/sim/symmetry/streams/check_streams.hpp"
 #include "tests/strategies/collectives/random_configurations.hpp"
 
 /// Streams that call collectives, as Chakra traces do: folded and not, to the last bit.
@@ -13,18 +14,6 @@ using namespace lockstep::test;
 namespace {
 
 using Kind = Activity::Kind;
-
-FoldedStreams check_equal(const Network& network, const Workload& workload, NetworkModel model) {
-  FoldedStreams folded = replay_streams_folded(network, workload, model);
-  const ReplayResult whole = replay(network, workload, model);
-  CHECK(folded.result.end == whole.end);
-  CHECK(folded.result.stream_ends == whole.stream_ends);
-  CHECK(folded.result.call_ends == whole.call_ends);
-  CHECK(folded.result.link_bytes == whole.link_bytes);
-  CHECK(folded.result.transfers == whole.transfers);
-  CHECK(folded.result.unfinished.size() == whole.unfinished.size());
-  return folded;
-}
 
 /// An operation of every rank's program, with what it waits for.
 struct Line {
@@ -167,7 +156,7 @@ TEST_CASE("random programs that call collectives, folded and not") {
     const Workload workload = workload_of(mesh, draw_program(mesh, draws), draws);
     if (draws.one_in(5)) network.links[draws.below(network.links.size())].bandwidth = 3_GBps;
     const NetworkModel model = draws.one_in(3) ? NetworkModel::alpha_beta : NetworkModel::fluid;
-    const StreamFoldReport report = check_equal(network, workload, model).report;
+    const StreamFoldReport report = check_streams(network, workload, model).report;
     ++cases;
     if (!report.folded) {
       ++why[report.why_not];
@@ -197,7 +186,7 @@ TEST_CASE("ranks that compute and reduce together are one class") {
   Draws draws{1};
   const Workload workload = workload_of(mesh, {compute, reduce}, draws);
   const Network network = lower(fabric_named("star").build(8, 0), Endpoint{});
-  const FoldedStreams folded = check_equal(network, workload, NetworkModel::fluid);
+  const FoldedStreams folded = check_streams(network, workload, NetworkModel::fluid);
   CHECK(folded.report.folded);
   CHECK(folded.report.representatives == std::vector<EndpointId>{0});
   CHECK(folded.report.simulated_operations == 2);
@@ -212,7 +201,7 @@ TEST_CASE("collectives that cannot be folded say why") {
   Workload workload = workload_of(mesh, {reduce, reduce}, draws);
   const Network network = lower(fabric_named("star").build(4, 0), Endpoint{});
   const auto why = [&](const Workload& of) {
-    return check_equal(network, of, NetworkModel::fluid).report.why_not;
+    return check_streams(network, of, NetworkModel::fluid).report.why_not;
   };
   // Rank 0 calls the second of two equal collectives first.
   std::swap(workload.streams[0].operations[0].call, workload.streams[1].operations[0].call);

@@ -8,24 +8,13 @@
 #include <string>
 
 #include "tests/sim/engine/star.hpp"
+#include "tests/sim/symmetry/streams/check_streams.hpp"
 
 using namespace lockstep;
 
 namespace {
 
 using Kind = Activity::Kind;
-
-/// Folded and not: the same to the last bit.
-FoldedStreams check_equal(const Network& network, const Workload& workload, NetworkModel model) {
-  FoldedStreams folded = replay_streams_folded(network, workload, model);
-  const ReplayResult whole = replay(network, workload, model);
-  CHECK(folded.result.end == whole.end);
-  CHECK(folded.result.stream_ends == whole.stream_ends);
-  CHECK(folded.result.link_bytes == whole.link_bytes);
-  CHECK(folded.result.transfers == whole.transfers);
-  CHECK(folded.result.unfinished.size() == whole.unfinished.size());
-  return folded;
-}
 
 Activity message(Kind kind, EndpointId peer, std::uint32_t tag, Bytes size) {
   Activity out;
@@ -145,7 +134,7 @@ Workload random_workload(Random& random, std::uint32_t n, std::uint32_t groups) 
 
 TEST_CASE("a ring of messages is one class, whatever its tags") {
   const FoldedStreams folded =
-      check_equal(test::star(8, 1_GBps, 2_us, {}), ring(8, 10), NetworkModel::fluid);
+      test::check_streams(test::star(8, 1_GBps, 2_us, {}), ring(8, 10), NetworkModel::fluid);
   CHECK(folded.report.folded);
   CHECK(folded.report.representatives == std::vector<EndpointId>{0});
   CHECK(folded.report.operations == 160);
@@ -159,13 +148,15 @@ TEST_CASE("what is not folded says why") {
   Workload workload = ring(8, 2);
   CHECK(replay_streams_folded(star, workload, NetworkModel::fluid, false).report.why_not ==
         "not asked for");
-  CHECK(check_equal(star, workload, NetworkModel::queue).report.why_not ==
+  CHECK(test::check_streams(star, workload, NetworkModel::queue).report.why_not ==
         "the queue model distinguishes all messages");
   workload.streams[0].operations[0].size = workload.streams[3].operations[0].size = Bytes{500};
-  CHECK(check_equal(star, workload, NetworkModel::fluid).report.why_not == "too many ranks differ");
+  CHECK(test::check_streams(star, workload, NetworkModel::fluid).report.why_not ==
+        "too many ranks differ");
   workload = ring(8, 2);
   workload.streams[1].operations.pop_back();
-  CHECK(check_equal(star, workload, NetworkModel::fluid).report.why_not == "messages have one end");
+  CHECK(test::check_streams(star, workload, NetworkModel::fluid).report.why_not ==
+        "messages have one end");
 }
 
 TEST_CASE("where the turn on a processor is by the order of events, nothing is folded") {
@@ -186,7 +177,7 @@ TEST_CASE("where the turn on a processor is by the order of events, nothing is f
     }
   }
   const FoldedStreams folded =
-      check_equal(test::star(n, 1_GBps, 2_us, {}), workload, NetworkModel::fluid);
+      test::check_streams(test::star(n, 1_GBps, 2_us, {}), workload, NetworkModel::fluid);
   CHECK(folded.report.why_not == "the order of events within an instant may decide");
 }
 
@@ -208,7 +199,7 @@ TEST_CASE("random programs of messages and computations, folded and not") {
     if (random.one_in(4))
       for (Endpoint& each : network.endpoints) each.message_overhead = 100_ns;
     const NetworkModel model = random.one_in(3) ? NetworkModel::alpha_beta : NetworkModel::fluid;
-    const StreamFoldReport report = check_equal(network, workload, model).report;
+    const StreamFoldReport report = test::check_streams(network, workload, model).report;
     folded += report.folded ? 1 : 0;
     of_several += report.folded && report.representatives.size() > 1 ? 1 : 0;
   }
