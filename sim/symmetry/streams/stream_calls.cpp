@@ -221,13 +221,13 @@ void StreamCalls::address(Activity& of) const {
 
 std::uint64_t StreamCalls::transfers() const {
   std::uint64_t out = 0;
-  for (std::uint32_t kind = 0; kind < kinds_.size(); ++kind) {
+  for (const auto& kind : kinds_) {
     std::uint64_t messages = 0;
-    const std::uint32_t call = kinds_[kind].calls.front();
+    const std::uint32_t call = kind.calls.front();
     for (std::uint32_t m = 0; m < workload_.calls[call].members.size(); ++m)
       for (const Pair& pair : relations_->sent_by(member_of(call, m)))
         messages += static_cast<std::uint64_t>(pair.messages);
-    out += messages * kinds_[kind].calls.size();
+    out += messages * kind.calls.size();
   }
   return out;
 }
