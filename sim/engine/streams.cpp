@@ -25,11 +25,8 @@ Streams::Streams(const ReplayState& state)
     : workload_{state.workload},
       streams_(workload_->streams.size()),
       runs_ahead_{state.by_track && !workload_->shares_processors()} {
-  std::uint32_t operations = 0;
   for (const Stream& stream : workload_->streams) {
     LOCKSTEP_CHECK(stream.endpoint < state.network->endpoints.size());
-    first_operation_.push_back(operations);
-    operations += static_cast<std::uint32_t>(stream.all().size());
     ends_.emplace_back(stream.all().size());
   }
   LOCKSTEP_CHECK(streams_.size() < kStream);
@@ -46,7 +43,6 @@ Streams::Streams(const ReplayState& state)
     slowing_.resize(state.network->endpoints.size());
     slowed_.resize(state.network->endpoints.size(), kWhole);
   }
-  waiting_for_.assign(operations, 0);
   add_dependencies();
 }
 
@@ -93,7 +89,7 @@ void Streams::run(std::uint32_t stream) {
   const std::vector<Activity>& operations = workload_->streams[stream].all();
   if (recorded_ != nullptr && recorded_->follows(stream)) return;
   if (state.busy || state.index == operations.size()) return;
-  if (waiting_for_[first_operation_[stream] + state.index] > 0) return;
+  if (waits(stream)) return;
   if (const TimePoint issued = issued_at(stream, state.index); issued > state_->now()) {
     late_launch_ = std::max(late_launch_, issued);
     if (recorded_ != nullptr) recorded_->end_record(stream);
@@ -117,6 +113,16 @@ bool Streams::may_be_recorded(std::uint32_t stream, const Activity& operation) c
 
 void Streams::touch(std::uint32_t stream) {
   if (recorded_ != nullptr) recorded_->touch(stream);
+}
+
+/// Whether something that the operation waits for has not ended. A stream's operations end in their
+/// order, and of a run in flight only the last has dependents.
+bool Streams::waits_at(std::uint32_t stream, std::uint32_t index) const {
+  const auto& after = workload_->streams[stream].all()[index].after;
+  const std::uint32_t first = streams_[stream].first_stream;
+  return std::any_of(after.begin(), after.end(), [&](const ActivityRef& ref) {
+    return streams_[first + ref.stream].index <= ref.index;
+  });
 }
 
 TimePoint Streams::issued_at(std::uint32_t stream, std::uint32_t index) const {
@@ -238,7 +244,6 @@ void Streams::time_run(std::uint32_t stream, std::uint32_t index, TimePoint end)
   StreamState& state = streams_[stream];
   const std::vector<Activity>& operations = workload_->streams[stream].all();
   const std::uint32_t* list = &first_dependent_[state.first_list];
-  const std::uint16_t* waits = &waiting_for_[first_operation_[stream]];
   std::vector<TimePoint>& ends = ends_[stream];
   ends[index] = end;
   touch(stream);
@@ -249,7 +254,7 @@ void Streams::time_run(std::uint32_t stream, std::uint32_t index, TimePoint end)
            (recorded_->leads(stream) && !recorded_->knows_launch(stream, operations[i + 1]));
   };
   while (runs_ahead_ && index < last && !is_cut(index) && list[index] == list[index + 1] &&
-         operations[index + 1].kind == Activity::Kind::compute && waits[index + 1] == 0) {
+         operations[index + 1].kind == Activity::Kind::compute && !waits_at(stream, index + 1)) {
     ++index;
     end = start_of(stream, index) + time_of(stream, index);
     ends[index] = end;
@@ -340,7 +345,7 @@ void Streams::finish_operation(std::uint32_t stream) {
   state_->ready.push_back(kStream | stream);
   for (std::uint32_t i = first_dependent_[list]; i < first_dependent_[list + 1]; ++i) {
     const std::uint32_t waiting = state.first_stream + dependents_[i].stream;
-    if (--waiting_for_[first_operation_[waiting] + dependents_[i].index] > 0) continue;
+    if (streams_[waiting].index != dependents_[i].index || waits(waiting)) continue;
     if (recorded_ != nullptr && !recorded_->is_own(stream))
       recorded_->released(waiting, dependents_[i].index);
     state_->ready.push_back(kStream | waiting);

@@ -81,7 +81,7 @@ class Streams {
   // For RecordedWork.
   /// Whether the stream's next operation waits for others.
   [[nodiscard]] bool waits(std::uint32_t stream) const {
-    return waiting_for_[first_operation_[stream] + streams_[stream].index] > 0;
+    return waits_at(stream, streams_[stream].index);
   }
   /// Whether the stream follows a record, so that its state is of an earlier time.
   [[nodiscard]] bool follows(std::uint32_t stream) const;
@@ -138,6 +138,7 @@ class Streams {
   [[nodiscard]] std::vector<std::uint32_t> place_lists();
   [[nodiscard]] std::uint32_t list_of(ActivityRef ref, const Stream& waiting) const;
 
+  [[nodiscard]] bool waits_at(std::uint32_t stream, std::uint32_t index) const;
   [[nodiscard]] TimePoint issued_at(std::uint32_t stream, std::uint32_t index) const;
   void begin_operation(std::uint32_t stream);
   void change_pace(std::uint32_t stream, const Pace& before, const Pace& after);
@@ -160,9 +161,7 @@ class Streams {
   RecordedWork* recorded_ = nullptr;
 
   std::vector<StreamState> streams_;
-  bool runs_ahead_;                             // the order of events in an instant decides nothing
-  std::vector<std::uint32_t> first_operation_;  // per stream
-  std::vector<std::uint16_t> waiting_for_;      // per operation: incomplete dependencies
+  bool runs_ahead_;  // the order of events in an instant decides nothing
   // Dependents of each operation; stored once for streams with the same pattern.
   std::vector<ActivityRef> dependents_;
   std::vector<std::uint32_t> first_dependent_;  // per list, plus the end of the last

@@ -56,18 +56,6 @@ void Streams::add_dependencies() {
       for (const ActivityRef& ref : stream.all()[i].after)
         dependents_[next[list_of(ref, stream)]++] = {s - stream.first_stream, i};
   }
-  for (std::uint32_t s = 0; s < streams_.size(); ++s) {
-    const std::vector<Activity>& list = workload_->streams[s].all();
-    const auto waits = waiting_for_.begin() + first_operation_[s];
-    if (!fills(s)) {
-      std::copy_n(waiting_for_.begin() + first_operation_[filled_by[s]], list.size(), waits);
-      continue;
-    }
-    for (std::uint32_t i = 0; i < list.size(); ++i) {
-      LOCKSTEP_CHECK(list[i].after.size() <= UINT16_MAX);
-      waits[i] = static_cast<std::uint16_t>(list[i].after.size());
-    }
-  }
 }
 
 /// Of what a stream waits for. Streams of patterns wait for each other alone.

@@ -28,7 +28,6 @@ void Streams::catch_up(std::uint32_t stream) const {
 
 void Streams::fetch(std::uint32_t stream) const {
   __builtin_prefetch(&streams_[stream]);
-  __builtin_prefetch(&first_operation_[stream]);
   __builtin_prefetch(&ends_[stream]);
   __builtin_prefetch(&workload_->streams[stream]);
   __builtin_prefetch(&workload_->streams[stream].first_stream);
@@ -39,7 +38,6 @@ void Streams::fetch_ends(std::uint32_t stream) const {
   if (index >= ends_[stream].size()) return;
   __builtin_prefetch(&ends_[stream][index], 1);
   __builtin_prefetch(&ends_[stream][index] + 8, 1);
-  __builtin_prefetch(&waiting_for_[first_operation_[stream] + index], 1);
   const Stream& of = workload_->streams[stream];
   if (!of.calls.empty()) __builtin_prefetch(of.calls.data());
   if (!computing_at_.empty()) __builtin_prefetch(&computing_at_[of.endpoint]);
@@ -52,11 +50,6 @@ void Streams::end_as(std::uint32_t stream, std::uint32_t like, std::uint32_t ind
   const std::vector<TimePoint>& others = ends_[like];
   for (std::uint32_t i = state.index; i < index; ++i) ends[i] = others[i] + later;
   if (state.index < index) state_->end = std::max(state_->end, ends[index - 1]);
-  const std::uint32_t first = first_dependent_[state.first_list + state.index];
-  const std::uint32_t last = first_dependent_[state.first_list + index];
-  for (std::uint32_t i = first; i < last; ++i)
-    --waiting_for_[first_operation_[state.first_stream + dependents_[i].stream] +
-                   dependents_[i].index];
 }
 
 void Streams::set_state(std::uint32_t stream, const StreamState& like,
