@@ -237,7 +237,7 @@ void RecordedWork::add_state(const Cell& cell, Part part, const std::vector<Laun
     key.add(own - part.from)
         .add(by.stream - first)
         .add(by.index)
-        .add(left(streams_->ends()[by.stream][by.index]));
+        .add(left(streams_->ends().at(by.stream, by.index)));
   }
   for (std::uint32_t own = part.from; own < part.to; ++own) {
     const std::uint32_t stream = cell.streams[own];
@@ -246,7 +246,7 @@ void RecordedWork::add_state(const Cell& cell, Part part, const std::vector<Laun
     if (state.computing) {
       key.add(state.ahead).add(state.slows ? 1 : 0).add(left(state.began));
       for (std::uint32_t i = state.index; i < state.ahead; ++i)
-        key.add(left(streams_->ends()[stream][i]));
+        key.add(left(streams_->ends().at(stream, i)));
     } else if (state.busy) {
       key.add(left(end_of_call(stream)));
     }
@@ -321,9 +321,9 @@ void RecordedWork::add_instant(Cell& cell) {
     const std::uint32_t stream = cell.streams[own];
     Change change{own, static_cast<std::uint32_t>(record.ends.size()), (*streams_)[stream]};
     if (change.state.computing) {
-      const std::vector<TimePoint>& ends = streams_->ends()[stream];
-      record.ends.insert(record.ends.end(), ends.begin() + change.state.index,
-                         ends.begin() + change.state.ahead);
+      record.ends.resize(record.ends.size() + change.state.ahead - change.state.index);
+      streams_->ends().copy(stream, change.state.index, change.state.ahead,
+                            record.ends.data() + change.first_end);
     } else if (change.state.busy) {
       change.state.until = end_of_call(stream);
     }
@@ -372,9 +372,11 @@ void RecordedWork::put(std::uint32_t id, std::size_t instants) {
     if (change == nullptr) continue;
     const StreamState& state = change->state;
     const std::size_t in_flight = state.computing ? state.ahead - state.index : 0;
-    put_stream(cell.streams[own],
-               {cells_[record.leader].streams[change->own], &state,
-                std::span{record.ends}.subspan(change->first_end, in_flight), later});
+    const auto ends = std::span{record.ends}.subspan(change->first_end, in_flight);
+    const StreamEnds::Shift ended =
+        own < record.first ? StreamEnds::Shift{cells_[record.leader].streams[change->own], later}
+                           : StreamEnds::Shift{cell.streams[change->own], {}, true};
+    put_stream(cell.streams[own], {&state, ends, later, ended});
   }
   for (const std::uint32_t stream : cell.streams) push_end(stream);
   put_slowing(cell);
@@ -384,11 +386,10 @@ void RecordedWork::put(std::uint32_t id, std::size_t instants) {
 void RecordedWork::put_like_first(const Cell& cell, std::uint32_t own) {
   const std::uint32_t like = cell.streams[own % cell.first];
   StreamState state = (*streams_)[like];
-  const std::vector<TimePoint>& ends = streams_->ends()[like];
-  const std::size_t in_flight = state.computing ? state.ahead - state.index : 0;
+  std::vector<TimePoint> ends(state.computing ? state.ahead - state.index : 0);
+  streams_->ends().copy(like, state.index, state.index + ends.size(), ends.data());
   if (state.busy && !state.computing) state.until = end_of_call(like);
-  put_stream(cell.streams[own],
-             {like, &state, std::span{ends}.subspan(state.index, in_flight), {}, false});
+  put_stream(cell.streams[own], {&state, ends, {}, {like, {}, true}, false});
 }
 
 /// Those that the first endpoint has stood for have events again.
@@ -417,27 +418,34 @@ void RecordedWork::put_slowing(const Cell& cell, std::size_t from) {
 }
 
 void RecordedWork::put_stream(std::uint32_t stream, const Like& like) {
+  const std::uint32_t from = (*streams_)[stream].index;
+  end_calls(stream, from, like);
+  if (const std::uint32_t to = like.state->index; from < to) {
+    followed_ += to - from;
+    streams_->end_as(stream, to, like.ended);
+  }
+  streams_->set_state(stream, *like.state, like.ends, like.later);
+}
+
+/// The calls of the operations that the stream is put behind, and the one that it is put in.
+void RecordedWork::end_calls(std::uint32_t stream, std::uint32_t from, const Like& like) {
   const Stream& of = state_->workload->streams[stream];
-  const StreamState& before = (*streams_)[stream];
   const StreamState& after = *like.state;
-  const std::uint32_t first = before.index;
-  const std::uint32_t begun_before = first + (calls(stream) ? 1U : 0U);
-  followed_ += after.index - first;
-  streams_->end_as(stream, like.stream, after.index, like.later);
+  const std::uint32_t begun_before = from + (calls(stream) ? 1U : 0U);
   const bool in_call = after.busy && !after.computing;
-  for (std::uint32_t i = first; i < after.index + (in_call ? 1U : 0U); ++i) {
+  for (std::uint32_t i = from; i < after.index + (in_call ? 1U : 0U); ++i) {
     const Activity& operation = of.all()[i];
     if (operation.kind != Activity::Kind::collective) continue;
     const auto [call, member] = of.member_slot(operation);
     const bool counts = like.counts || state_->workload->calls[call].members.size() == 1;
     if (i >= begun_before && member == 0 && counts) reused_->count_use(call);
     if (i < after.index) {
-      collectives_->end_known(call, member, streams_->ends()[stream][i]);
+      collectives_->end_known(call, member,
+                              streams_->ends().at(like.ended.stream, i) + like.ended.later);
     } else {
       collectives_->set_known(call, after.until + like.later);
     }
   }
-  streams_->set_state(stream, after, like.ends, like.later);
 }
 
 /// Events that it has had while it followed were void. A call ends with one event.

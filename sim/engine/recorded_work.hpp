@@ -170,16 +170,17 @@ class RecordedWork {
   [[nodiscard]] bool is_idle(const Cell& cell) const;
   void complete(Cell& cell);
   void put(std::uint32_t cell, std::size_t instants);
-  /// A state that a stream is put in: where `like` was at a time, and the ends of what was in
+  /// A state that a stream is put in: where another was at a time, and the ends of what was in
   /// flight, all of it `later`.
   struct Like {
-    std::uint32_t stream = 0;
     const StreamState* state = nullptr;
     std::span<const TimePoint> ends{};
     Duration later{};
-    bool counts = true;  // uses of calls that are not its own alone
+    StreamEnds::Shift ended{};  // as what the operations until then have ended
+    bool counts = true;         // uses of calls that are not its own alone
   };
   void put_stream(std::uint32_t stream, const Like& like);
+  void end_calls(std::uint32_t stream, std::uint32_t from, const Like& like);
   void put_like_first(const Cell& cell, std::uint32_t own);
   void put_others(const Cell& cell);
   void put_slowing(const Cell& cell, std::size_t from = 0);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/engine/streams/stream_ends.hpp"
 #include "sim/network/network.hpp"
 #include "sim/schedule/workload.hpp"
 
@@ -34,10 +35,10 @@ struct LoggedTransfer {
 };
 
 struct ReplayResult {
-  TimePoint end;                                    // when the last operation or call ends
-  std::vector<std::vector<TimePoint>> call_ends;    // per call, per member
-  std::vector<std::vector<TimePoint>> stream_ends;  // per stream, per operation
-  std::vector<Bytes> link_bytes;                    // bytes on each link
+  TimePoint end;                                  // when the last operation or call ends
+  std::vector<std::vector<TimePoint>> call_ends;  // per call, per member
+  StreamEnds stream_ends;                         // per stream, per operation
+  std::vector<Bytes> link_bytes;                  // bytes on each link
   std::uint64_t transfers = 0;
   std::uint64_t solves = 0;            // solved components of max-min shares
   std::vector<Unfinished> unfinished;  // empty unless the workload deadlocks

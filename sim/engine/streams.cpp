@@ -27,7 +27,7 @@ Streams::Streams(const ReplayState& state)
       runs_ahead_{state.by_track && !workload_->shares_processors()} {
   for (const Stream& stream : workload_->streams) {
     LOCKSTEP_CHECK(stream.endpoint < state.network->endpoints.size());
-    ends_.emplace_back(stream.all().size());
+    ends_.add(stream.all().size());
   }
   LOCKSTEP_CHECK(streams_.size() < kStream);
   LOCKSTEP_CHECK(workload_->slowed_permille >= 1000);
@@ -131,7 +131,7 @@ TimePoint Streams::issued_at(std::uint32_t stream, std::uint32_t index) const {
   if (!operation.launched_after)
     return TimePoint{operation.not_before.since_start() - streams_[stream].earlier};
   const ActivityRef from = of.named(*operation.launched_after);
-  return ends_[from.stream][from.index] + (operation.not_before - TimePoint{});
+  return ends_.at(from.stream, from.index) + (operation.not_before - TimePoint{});
 }
 
 void Streams::begin_operation(std::uint32_t stream) {
@@ -227,7 +227,7 @@ Pace Streams::pace(EndpointId at) const {
 
 /// Of an operation whose predecessor's end is known.
 TimePoint Streams::start_of(std::uint32_t stream, std::uint32_t index) {
-  const TimePoint before = ends_[stream][index - 1];
+  const TimePoint before = ends_.at(stream, index - 1);
   const TimePoint issued = issued_at(stream, index);
   if (recorded_ != nullptr &&
       (issued > before ||
@@ -244,8 +244,7 @@ void Streams::time_run(std::uint32_t stream, std::uint32_t index, TimePoint end)
   StreamState& state = streams_[stream];
   const std::vector<Activity>& operations = workload_->streams[stream].all();
   const std::uint32_t* list = &first_dependent_[state.first_list];
-  std::vector<TimePoint>& ends = ends_[stream];
-  ends[index] = end;
+  ends_.set(stream, index, end);
   touch(stream);
   const std::uint32_t last = static_cast<std::uint32_t>(operations.size()) - 1;
   const auto is_cut = [&](std::uint32_t i) {
@@ -257,7 +256,7 @@ void Streams::time_run(std::uint32_t stream, std::uint32_t index, TimePoint end)
          operations[index + 1].kind == Activity::Kind::compute && !waits_at(stream, index + 1)) {
     ++index;
     end = start_of(stream, index) + time_of(stream, index);
-    ends[index] = end;
+    ends_.set(stream, index, end);
   }
   state.ahead = index + 1;
   state.until = end;
@@ -305,8 +304,7 @@ void Streams::change_speeds() {
 
 void Streams::change_pace(std::uint32_t stream, const Pace& before, const Pace& after) {
   StreamState& state = streams_[stream];
-  const std::vector<TimePoint>& ends = ends_[stream];
-  while (ends[state.index] <= state_->now()) {
+  while (ends_.at(stream, state.index) <= state_->now()) {
     ++state.index;
     LOCKSTEP_CHECK(state.index < state.ahead);
     state.began = start_of(stream, state.index);
@@ -316,7 +314,7 @@ void Streams::change_pace(std::uint32_t stream, const Pace& before, const Pace& 
     return;
   }
   const Activity& operation = workload_->streams[stream].all()[state.index];
-  const Duration left = ends[state.index] - state_->now();
+  const Duration left = ends_.at(stream, state.index) - state_->now();
   time_run(stream, state.index,
            state_->now() + at_pace(left, seen_by(operation, before), seen_by(operation, after)));
 }
@@ -335,7 +333,7 @@ void Streams::finish_operation(std::uint32_t stream) {
     if (recorded_->is_cut(stream, state.index)) recorded_->end_record(stream);
     recorded_->touch(stream);
   }
-  ends_[stream][state.index] = state_->now();
+  ends_.set(stream, state.index, state_->now());
   state_->end = state_->now();
   const std::uint32_t list = state.first_list + state.index;
   ++state.index;
@@ -366,9 +364,16 @@ void Streams::end_run(std::uint32_t stream) {
 std::uint32_t Streams::not_begun(std::uint32_t stream) const {
   const StreamState& state = streams_[stream];
   if (!state.computing) return state.index + 1;
-  const auto ends = ends_[stream].begin();
-  const auto active = std::upper_bound(ends + state.index, ends + state.ahead - 1, state_->now());
-  return static_cast<std::uint32_t>(active - ends) + 1;
+  std::uint32_t active = state.index;
+  for (std::uint32_t last = state.ahead - 1; active < last;) {
+    const std::uint32_t middle = active + (last - active) / 2;
+    if (ends_.at(stream, middle) <= state_->now()) {
+      active = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return active + 1;
 }
 
 void Streams::launch_earlier(const std::vector<RepeatingPart>& parts, Duration period,

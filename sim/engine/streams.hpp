@@ -7,6 +7,7 @@
 
 #include "sim/engine/periodic_replay.hpp"
 #include "sim/engine/replay_state.hpp"
+#include "sim/engine/streams/stream_ends.hpp"
 
 namespace lockstep::engine {
 
@@ -97,9 +98,9 @@ class Streams {
   /// for it: first where it is, then what is there.
   void fetch(std::uint32_t stream) const;
   void fetch_ends(std::uint32_t stream) const;
-  /// The operations up to before `index` have ended, each as that of stream `like`, `later`. None
-  /// of them concerns streams with events of their own.
-  void end_as(std::uint32_t stream, std::uint32_t like, std::uint32_t index, Duration later);
+  /// The operations up to before `index`, at least one, have ended, each `as` that of a stream.
+  /// None of them concerns streams with events of their own.
+  void end_as(std::uint32_t stream, std::uint32_t index, const StreamEnds::Shift& as);
   /// The place of `like`, and the operations in flight with their ends, `later`.
   void set_state(std::uint32_t stream, const StreamState& like, std::span<const TimePoint> ends,
                  Duration later);
@@ -126,8 +127,8 @@ class Streams {
   /// The first operation that may not have begun.
   [[nodiscard]] std::uint32_t not_begun(std::uint32_t stream) const;
   /// Of operations that have ended, and of the run in flight.
-  [[nodiscard]] std::vector<std::vector<TimePoint>>& ends() { return ends_; }
-  [[nodiscard]] const std::vector<std::vector<TimePoint>>& ends() const { return ends_; }
+  [[nodiscard]] StreamEnds& ends() { return ends_; }
+  [[nodiscard]] const StreamEnds& ends() const { return ends_; }
   /// The last launch that something had to wait for.
   [[nodiscard]] TimePoint late_launch() const { return late_launch_; }
   /// Per endpoint, time of computation in thousandths; empty where nothing slows it down.
@@ -165,7 +166,7 @@ class Streams {
   // Dependents of each operation; stored once for streams with the same pattern.
   std::vector<ActivityRef> dependents_;
   std::vector<std::uint32_t> first_dependent_;  // per list, plus the end of the last
-  std::vector<std::vector<TimePoint>> ends_;    // per stream and operation
+  StreamEnds ends_;
   TimePoint late_launch_;
   std::uint32_t ends_record_of_ = kNone;  // it has begun a run that is no part of a record
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -41,7 +42,7 @@ class OperationWaits {
     std::uint32_t bound_by = kNothing;
   };
   /// `ends` of all operations of the role.
-  [[nodiscard]] Start start_of(std::uint32_t operation, const std::vector<TimePoint>& ends) const;
+  [[nodiscard]] Start start_of(std::uint32_t operation, std::span<const TimePoint> ends) const;
 
  private:
   std::vector<std::uint32_t> first_;  // per operation, into waits_; and the end of the last
@@ -51,20 +52,26 @@ class OperationWaits {
 
 /// Start and end of the operations of one rank, as RoleProgram::operations, and what each waited
 /// for last: an operation of this rank (its index), or one of the constants of OperationWaits.
-/// Either both times are given, or the ends: 8 bytes an operation.
+/// Either both times are given, or the ends: 8 bytes an operation. Ranks may have ends in common.
 class OperationTimes {
  public:
   OperationTimes() = default;
   OperationTimes(std::vector<TimePoint> ends, std::shared_ptr<const OperationWaits> waits);
 
-  [[nodiscard]] std::size_t size() const { return ends_.size(); }
-  [[nodiscard]] TimePoint end_of(std::size_t operation) const { return ends_[operation]; }
+  [[nodiscard]] std::size_t size() const { return ends_ ? ends_->size() : 0; }
+  [[nodiscard]] TimePoint end_of(std::size_t operation) const { return (*ends_)[operation]; }
   [[nodiscard]] TimePoint start_of(std::size_t operation) const;
   [[nodiscard]] std::uint32_t bound_by(std::size_t operation) const;
   [[nodiscard]] Interval operator[](std::size_t operation) const {
-    return {start_of(operation), ends_[operation]};
+    return {start_of(operation), (*ends_)[operation]};
   }
-  [[nodiscard]] const std::vector<TimePoint>& ends() const { return ends_; }
+  [[nodiscard]] std::span<const TimePoint> ends() const {
+    return ends_ ? std::span<const TimePoint>{*ends_} : std::span<const TimePoint>{};
+  }
+  /// Both are the same by construction: one is a copy of the other, not changed since.
+  [[nodiscard]] bool shares_with(const OperationTimes& other) const {
+    return ends_ == other.ends_ && waits_ == other.waits_ && waits_ != nullptr;
+  }
 
   /// The same times and reasons.
   friend bool operator==(const OperationTimes& a, const OperationTimes& b);
@@ -100,8 +107,8 @@ class OperationTimes {
 
   void give_starts();
 
-  std::vector<TimePoint> ends_;
-  std::shared_ptr<const OperationWaits> waits_;  // null: the starts are given
+  std::shared_ptr<std::vector<TimePoint>> ends_;  // never changed while others have it
+  std::shared_ptr<const OperationWaits> waits_;   // null: the starts are given
   std::vector<Given> given_;
 };
 

@@ -1,6 +1,7 @@
 #include "sim/trace/breakdown.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "sim/base/check.hpp"
 
@@ -198,7 +199,7 @@ class Accountant {
   /// What follows the last operation of the compute stream.
   void account_end(TimePoint done) {
     const TrainingStepTimeline& timeline = peers_->timeline();
-    const std::vector<TimePoint>& ends = timeline.ranks[out_.rank].operations.ends();
+    const std::span<const TimePoint> ends = timeline.ranks[out_.rank].operations.ends();
     const auto ends_last = std::max_element(ends.begin(), ends.end());
     TimePoint end = done;
     if (ends_last != ends.end() && *ends_last > done) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "sim/base/check.hpp"
 
@@ -34,10 +35,16 @@ struct RankUse {
 [[nodiscard]] std::vector<RankUse> rank_uses(const TrainingStepTimeline& timeline) {
   std::vector<RankUse> out;
   std::vector<std::optional<std::vector<std::uint32_t>>> computations(timeline.roles.all().size());
+  std::vector<std::optional<std::size_t>> last(timeline.roles.all().size());  // rank of each role
   for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
     const RankTimeline& rank = timeline.ranks[i];
     std::optional<std::vector<std::uint32_t>>& of_role = computations[rank.role];
     if (!of_role) of_role = computations_of(timeline.roles[rank.role]);
+    const std::optional<std::size_t> before = std::exchange(last[rank.role], i);
+    if (before && rank.operations.shares_with(timeline.ranks[*before].operations)) {
+      out.push_back({i, out[*before].end, out[*before].computation});
+      continue;
+    }
     RankUse use{i, end_of(rank), {}};
     for (const std::uint32_t each : *of_role)
       use.computation += rank.operations.end_of(each) - rank.operations.start_of(each);

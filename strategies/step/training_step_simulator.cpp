@@ -115,8 +115,8 @@ class Simulation {
     replay_all();
     SimulatedTrainingStep out;
     out.fidelity = fidelity_;
-    out.timeline =
-        timeline_of(std::move(program), roles_, ranks_, lowered_, std::move(result_.stream_ends));
+    out.timeline = timeline_of(std::move(program), roles_, ranks_, lowered_, result_.stream_ends);
+    result_.stream_ends = {};
     out.timeline.end = result_.end;
     out.algorithms = choice_.report();
     out.transfers = transfers();

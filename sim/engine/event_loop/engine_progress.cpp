@@ -66,7 +66,7 @@ ReplayProgress Engine::progress(std::uint64_t transfers) const {
   std::uint64_t begun = 0;
   std::uint64_t all = 0;
   for (std::size_t s = 0; s < streams_.size(); ++s) begun += streams_[s].index;
-  for (const std::vector<TimePoint>& ends : streams_.ends()) all += ends.size();
+  for (std::size_t s = 0; s < streams_.size(); ++s) all += streams_.ends().operations(s);
   return {now(), share_of(begun, all)};
 }
 

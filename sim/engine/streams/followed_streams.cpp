@@ -28,28 +28,21 @@ void Streams::catch_up(std::uint32_t stream) const {
 
 void Streams::fetch(std::uint32_t stream) const {
   __builtin_prefetch(&streams_[stream]);
-  __builtin_prefetch(&ends_[stream]);
+  ends_.fetch(stream);
   __builtin_prefetch(&workload_->streams[stream]);
   __builtin_prefetch(&workload_->streams[stream].first_stream);
 }
 
 void Streams::fetch_ends(std::uint32_t stream) const {
-  const std::uint32_t index = streams_[stream].index;
-  if (index >= ends_[stream].size()) return;
-  __builtin_prefetch(&ends_[stream][index], 1);
-  __builtin_prefetch(&ends_[stream][index] + 8, 1);
+  ends_.fetch_last(stream);
   const Stream& of = workload_->streams[stream];
   if (!of.calls.empty()) __builtin_prefetch(of.calls.data());
   if (!computing_at_.empty()) __builtin_prefetch(&computing_at_[of.endpoint]);
 }
 
-void Streams::end_as(std::uint32_t stream, std::uint32_t like, std::uint32_t index,
-                     Duration later) {
-  StreamState& state = streams_[stream];
-  std::vector<TimePoint>& ends = ends_[stream];
-  const std::vector<TimePoint>& others = ends_[like];
-  for (std::uint32_t i = state.index; i < index; ++i) ends[i] = others[i] + later;
-  if (state.index < index) state_->end = std::max(state_->end, ends[index - 1]);
+void Streams::end_as(std::uint32_t stream, std::uint32_t index, const StreamEnds::Shift& as) {
+  ends_.follow(stream, streams_[stream].index, index, as);
+  state_->end = std::max(state_->end, ends_.at(stream, index - 1));
 }
 
 void Streams::set_state(std::uint32_t stream, const StreamState& like,
@@ -69,7 +62,7 @@ void Streams::set_state(std::uint32_t stream, const StreamState& like,
   state.began = like.began + later;
   state.until = like.until + later;
   state.looks = state.until;
-  for (std::size_t i = 0; i < ends.size(); ++i) ends_[stream][like.index + i] = ends[i] + later;
+  for (std::size_t i = 0; i < ends.size(); ++i) ends_.set(stream, like.index + i, ends[i] + later);
 }
 
 bool Streams::computes_at(EndpointId at, const std::vector<std::uint32_t>& but) const {

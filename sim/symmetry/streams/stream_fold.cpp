@@ -272,7 +272,7 @@ class StreamFold {
     for (std::uint32_t s = 0; s < workload_.streams.size(); ++s) {
       const std::uint32_t rank = programs_.rank_of[workload_.streams[s].endpoint];
       const std::uint32_t c = partition_.member_class[rank];
-      out.result.stream_ends.push_back(played.stream_ends[first_stream[c] + programs_.place[s]]);
+      out.result.stream_ends.add(played.stream_ends[first_stream[c] + programs_.place[s]]);
     }
     for (std::uint32_t rank = 0; rank < programs_.endpoint.size(); ++rank) {
       out.report.operations += programs_.operations[rank].size();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/engine/streams/stream_ends.hpp"
 #include "sim/program/communicator.hpp"
 #include "sim/program/timeline.hpp"
 #include "sim/schedule/workload.hpp"
@@ -92,13 +93,13 @@ struct LoweringInput {
 [[nodiscard]] RankTimeline rank_timeline(const RoleProgram& role, int rank,
                                          const LoweredProgram::Places& places,
                                          std::shared_ptr<const OperationWaits> waits,
-                                         const std::vector<std::vector<TimePoint>>& stream_ends);
+                                         const StreamEnds& stream_ends);
 
 /// The timeline of every operation from the replay of a lowered program. Gives the room of a rank's
 /// ends back once they are in it.
 [[nodiscard]] TrainingStepTimeline timeline_of(std::shared_ptr<const Program> program,
                                                RolePrograms roles, const std::vector<int>& ranks,
                                                const LoweredProgram& lowered,
-                                               std::vector<std::vector<TimePoint>> stream_ends);
+                                               const StreamEnds& stream_ends);
 
 }  // namespace lockstep

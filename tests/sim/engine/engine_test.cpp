@@ -369,8 +369,7 @@ TEST_CASE("a call is executed again after all of its members have ended it, not 
     return workload;
   };
   const Network network = star(3, 1_GBps, 0_us);
-  for (const std::vector<TimePoint>& ends :
-       replay(network, of(0_us), NetworkModel::fluid).stream_ends)
+  for (const auto& ends : replay(network, of(0_us), NetworkModel::fluid).stream_ends)
     CHECK(ends.back() == TimePoint{3_us});
   CHECK_THROWS_AS((void)replay(network, of(5_us), NetworkModel::fluid), InternalError);
 }

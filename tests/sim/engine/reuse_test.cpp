@@ -437,7 +437,7 @@ TEST_CASE("a call of several members happens as often as all of them come to it"
     workload.streams.push_back({host, "calls", {call, call}});
   }
   const ReplayResult result = replay(network, workload, NetworkModel::fluid);
-  for (const std::vector<TimePoint>& ends : result.stream_ends)
+  for (const auto& ends : result.stream_ends)
     CHECK(ends[1].since_start() == ends[0].since_start() * 2);
   const ReplayResult reusing = replay_reusing(network, workload, NetworkModel::fluid, {});
   CHECK(reusing.stream_ends == result.stream_ends);

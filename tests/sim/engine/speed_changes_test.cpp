@@ -39,7 +39,7 @@ std::vector<TimePoint> ends_of(const Workload& workload) {
   const ReplayResult plain = replay(network, workload, NetworkModel::fluid);
   CHECK(replay_reusing(network, workload, NetworkModel::fluid).stream_ends == plain.stream_ends);
   CHECK(plain.end == *std::max_element(plain.stream_ends[0].begin(), plain.stream_ends[0].end()));
-  return plain.stream_ends[0];
+  return plain.stream_ends[0].all();
 }
 
 constexpr TimePoint at(Duration time) {

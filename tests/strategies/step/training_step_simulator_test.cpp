@@ -59,7 +59,7 @@ Bytes peak_of(const SimulatedTrainingStep& step) {
 
 std::string difference(const RankTimeline& a, const RankTimeline& b) {
   if (a.rank != b.rank || a.role != b.role) return "another rank";
-  if (a.operations.ends() != b.operations.ends()) return "other times";
+  if (!std::ranges::equal(a.operations.ends(), b.operations.ends())) return "other times";
   return a.operations == b.operations ? "" : "waits for others";
 }
 

@@ -52,7 +52,7 @@ class Totals {
   Totals(const Workload& workload, int ranks)
       : workload_{workload}, totals_(static_cast<std::size_t>(ranks)) {}
 
-  void add(const Stream& stream, const std::vector<TimePoint>& ends) {
+  void add(const Stream& stream, const StreamEnds::Row& ends) {
     RankTotals& total = totals_.at(stream.endpoint);
     ++total.operations;
     for (std::size_t i = 0; i < ends.size(); ++i) {

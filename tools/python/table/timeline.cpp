@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "tools/app/step/run_step.hpp"
@@ -49,7 +50,7 @@ class Timeline {
   }
 
   [[nodiscard]] py::array ends(int rank) const {
-    const std::vector<TimePoint>& of = times(rank).ends();
+    const std::span<const TimePoint> of = times(rank).ends();
     return view(reinterpret_cast<const std::int64_t*>(of.data()), {of.size()}, {sizeof(TimePoint)},
                 step_);
   }
