@@ -217,6 +217,10 @@ FoldedReplay unfolded(const Network& network, const Workload& workload, NetworkM
   return out;
 }
 
+void tell(const ReplayMemory& memory, const FoldOptions& options) {
+  if (options.on_memory) options.on_memory(memory);
+}
+
 }  // namespace
 
 std::vector<std::vector<RankRange>> FoldReport::ranges() const {
@@ -239,15 +243,20 @@ std::vector<std::vector<RankRange>> FoldReport::ranges() const {
 
 FoldedReplay replay_folded(const Network& network, const Workload& workload, NetworkModel model,
                            const FoldOptions& options) {
-  if (std::string why = obstacle(workload, model, options); !why.empty())
+  if (std::string why = obstacle(workload, model, options); !why.empty()) {
+    tell(memory_not_by_rank(network, workload, model, options), options);
     return unfolded(network, workload, model, options, std::move(why));
+  }
   begin(FoldPhase::equivalence, options);
   if (const auto ranks = find_rank_fold(network, workload, model, options)) {
+    tell(memory_by_rank(*ranks, workload), options);
     begin(FoldPhase::replay, options);
     if (auto played = by_rank(*ranks, network, workload, options.step_ends))
       return *std::move(played);
   }
-  if (replay_memory(network, workload, model, options).pairs > options.most_relations)
+  const ReplayMemory memory = memory_not_by_rank(network, workload, model, options);
+  tell(memory, options);
+  if (memory.pairs > options.most_relations)
     return unfolded(network, workload, model, options, "too many talk to too many");
   auto relations = find_relations(network, workload, options.most_relations, options.blocks);
   if (!relations) return unfolded(network, workload, model, options, "too many talk to too many");

@@ -16,6 +16,8 @@ namespace lockstep {
 enum class FoldPhase : std::uint8_t { equivalence, replay };
 using OnFoldedReplay = std::function<void(FoldPhase, const ReplayProgress&)>;
 
+struct ReplayMemory;
+
 struct FoldOptions {
   bool fold = true;
   bool max_plus = true;  // rounds without contention advance without the engine
@@ -27,7 +29,9 @@ struct FoldOptions {
   /// Limit on communicating pairs plus their link crossings (about 30 GB); beyond it nothing is
   /// folded.
   std::uint64_t most_relations = std::uint64_t{1} << 27U;
-  bool step_ends = false;   // FoldReport::step_ends; takes a second replay where branches fold
+  bool step_ends = false;  // FoldReport::step_ends; takes a second replay where branches fold
+  /// Called with an estimate before what is large is allocated; may throw.
+  std::function<void(const ReplayMemory&)> on_memory{};
   OnFoldedReplay report{};  // called at the start of each phase, and during a long replay
 };
 

@@ -263,17 +263,26 @@ class StreamCounter {
 
 ReplayMemory replay_memory(const Network& network, const Workload& workload, NetworkModel model,
                            const FoldOptions& options) {
-  ReplayMemory out;
   const bool may_fold = options.fold && model != NetworkModel::queue;
-  std::uint64_t links = 0;
   const auto by_rank = may_fold && may_be_large(workload)
                            ? find_rank_fold(network, workload, model, options)
                            : std::nullopt;
-  if (by_rank) {
-    out.pairs = by_rank->relations.pairs.size();
-    out.bytes = bytes_of(workload.calls.front().members.size() * kPerRank);
-    return out;
-  }
+  return by_rank ? memory_by_rank(*by_rank, workload)
+                 : memory_not_by_rank(network, workload, model, options);
+}
+
+ReplayMemory memory_by_rank(const fold::RankFold& fold, const Workload& workload) {
+  ReplayMemory out;
+  out.pairs = fold.relations.pairs.size();
+  out.bytes = bytes_of(workload.calls.front().members.size() * kPerRank);
+  return out;
+}
+
+ReplayMemory memory_not_by_rank(const Network& network, const Workload& workload,
+                                NetworkModel model, const FoldOptions& options) {
+  ReplayMemory out;
+  const bool may_fold = options.fold && model != NetworkModel::queue;
+  std::uint64_t links = 0;
   for (const CollectiveCall& call : workload.calls) {
     const auto n = static_cast<std::uint64_t>(call.members.size());
     if (call.takes || n < 2 || n * n < kHarmless) continue;

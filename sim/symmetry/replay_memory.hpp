@@ -6,6 +6,10 @@
 
 namespace lockstep {
 
+namespace fold {
+struct RankFold;
+}  // namespace fold
+
 /// Estimated peak state of a replay, from walking schedules without storing them.
 struct ReplayMemory {
   std::uint64_t pairs = 0;   // communicating pairs, of one block if blocks are folded
@@ -17,6 +21,11 @@ struct ReplayMemory {
 /// is extrapolated.
 [[nodiscard]] ReplayMemory replay_memory(const Network& network, const Workload& workload,
                                          NetworkModel model, const FoldOptions& options = {});
+
+/// For a replay by rank, and for one that is not.
+[[nodiscard]] ReplayMemory memory_by_rank(const fold::RankFold& fold, const Workload& workload);
+[[nodiscard]] ReplayMemory memory_not_by_rank(const Network& network, const Workload& workload,
+                                              NetworkModel model, const FoldOptions& options);
 
 /// For replay() of a workload whose streams call collectives, as if all operations took equally
 /// long: the maximum in flight at once.

@@ -254,7 +254,9 @@ FoldedReplay CollectiveRunner::replay_on(const Network& network, const Workload&
   options.fold = options_.fold;
   options.step_ends = options_.step_ends;
   options.report = during_folded(on_phase);
-  refuse_large_replay(network, workload, setup_.model(), options, options_.most_memory);
+  options.on_memory = [&](const ReplayMemory& memory) {
+    refuse_large_replay(memory, workload, options_.fold, options_.most_memory);
+  };
   if (options_.ranks.empty()) return replay_folded(network, workload, setup_.model(), options);
   Network changed = network;
   apply(options_.ranks, changed);

@@ -6,7 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sim/config/did_you_mean.hpp"
 #include "tools/lockstep/output/errors.hpp"
@@ -107,6 +110,20 @@ std::string complaint_about_values(const std::string& said, const CLI::App& comm
   const std::string type = option == nullptr ? std::string{} : option->get_type_name();
   return fmt::format("{}: a value is missing; expected {} {}", name, name,
                      type.empty() ? "VALUE" : type);
+}
+
+/// With "--set-rank 17=0.8" as "--set-rank 17 compute=0.8", as --gpu-speed has it: RANKS have no
+/// "=".
+std::vector<std::string> written_out(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  bool is_value = false;
+  for (const std::string& word : words) {
+    const std::size_t equals =
+        std::exchange(is_value, word == "--set-rank") ? word.find('=') : std::string::npos;
+    out.push_back(word.substr(0, equals));
+    if (equals != std::string::npos) out.push_back("compute" + word.substr(equals));
+  }
+  return out;
 }
 
 /// CLI11 says "Could not convert: --to = x"; options of ours that it converts are whole numbers
@@ -327,7 +344,10 @@ Command CommandParser::root() const {
 
 std::string CommandParser::parse(int argc, char** argv) const {
   try {
-    app_->parse(argc, argv);
+    const std::vector<std::string> words = written_out({argv, argv + argc});
+    std::vector<const char*> pointers;
+    for (const std::string& word : words) pointers.push_back(word.c_str());
+    app_->parse(static_cast<int>(pointers.size()), pointers.data());
   } catch (const CLI::Success& done) {
     if (dynamic_cast<const CLI::CallForVersion*>(&done) != nullptr)
       return std::string{done.what()} + "\n";

@@ -149,7 +149,7 @@ void add_folding(const Command& command, RunOptions& run) {
           "--set-rank", run.rank_settings,
           "Relative compute speed of ranks: 17, 0..7, all, or random:1% of all, drawn with the "
           "scenario's seed; SETTINGS are compute=0.8 and, for a time of the step, from=\"1 s\" and "
-          "until=\"2 s\", separated by commas; repeatable")
+          "until=\"2 s\", separated by commas; 17=0.8 is short for 17 compute=0.8; repeatable")
       ->type_name("RANKS SETTINGS")
       ->allow_extra_args(false);
 }

@@ -102,6 +102,10 @@ TEST_CASE("a straggler is named, and slows the step down") {
   const Json slow = json_of(run("mlp-two-gpus", "--set-rank 1 compute=0.5 --classes"));
   CHECK(slow["fold"]["members"][1]["difference"] == "computes at 0.5 of the speed");
   CHECK(slow["step_time_s"].get<double>() > 1.2 * usual["step_time_s"].get<double>());
+  const Json brief = json_of(run("mlp-two-gpus", "--set-rank 1=0.5 --classes"));
+  CHECK(brief["step_time_s"] == slow["step_time_s"]);
+  CHECK(brief["fold"] == slow["fold"]);
+  CHECK(contains(run_command(run("mlp-two-gpus", "--set-rank 1=2x")).err, "\"compute=2x\""));
   // The others in the largest class of their role.
   const std::string text =
       output_of(run("data-parallel-from-scratch", "--set-rank 5 compute=0.8 --classes"));

@@ -25,11 +25,16 @@ namespace {
 
 void refuse_large_replay(const Network& network, const Workload& workload, NetworkModel model,
                          const FoldOptions& options, Bytes most) {
-  const ReplayMemory memory = replay_memory(network, workload, model, options);
+  refuse_large_replay(replay_memory(network, workload, model, options), workload, options.fold,
+                      most);
+}
+
+void refuse_large_replay(const ReplayMemory& memory, const Workload& workload, bool folded,
+                         Bytes most) {
   if (memory.bytes <= most) return;
   const CollectiveCall& call = workload.calls.front();
   refuse(memory, {call.name, call.members.size(), "lockstep collective"},
-         options.fold ? "" : ", --fold auto", most);
+         folded ? "" : ", --fold auto", most);
 }
 
 void refuse_large_streams(const Network& network, const Workload& workload,

@@ -16,6 +16,10 @@ inline constexpr Bytes kMostMemory = 8_GiB;
 void refuse_large_replay(const Network& network, const Workload& workload, NetworkModel model,
                          const FoldOptions& options, Bytes most);
 
+/// The same of an estimate, for a replay that is `folded` or not.
+void refuse_large_replay(const ReplayMemory& memory, const Workload& workload, bool folded,
+                         Bytes most);
+
 /// Names of a replay of streams, for errors: "jobs.json on 512 ranks", `lockstep replay`.
 struct StreamsToReplay {
   std::string name;
