@@ -205,9 +205,11 @@ std::vector<TimePoint> CollectiveRunner::starts(std::size_t members, Duration la
   return out;
 }
 
-Network CollectiveRunner::network_of(const CollectiveRun& prepared) const {
-  Network out = prepared.network ? *prepared.network : setup_.network();
-  apply(options_.ranks, out);
+std::shared_ptr<const Network> CollectiveRunner::network_of(const CollectiveRun& prepared) const {
+  const Network& usual = prepared.network ? *prepared.network : setup_.network();
+  if (options_.ranks.empty()) return {std::shared_ptr<void>{}, &usual};
+  auto out = std::make_shared<Network>(usual);
+  apply(options_.ranks, *out);
   return out;
 }
 

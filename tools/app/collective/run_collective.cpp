@@ -41,7 +41,7 @@ class Bounds {
 
   [[nodiscard]] CollectiveBound made(const Contract& contract,
                                      const CollectiveRun& prepared) const {
-    return bound_on(runner_.setup(), runner_.network_of(prepared),
+    return bound_on(runner_.setup(), *runner_.network_of(prepared),
                     {contract.collective, prepared.members, prepared.auxiliary_ranks, contract.root,
                      contract.distance});
   }
