@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/engine/streams/stream_ends.hpp"
 #include "sim/network/network.hpp"
+#include "sim/schedule/stream_ends.hpp"
 #include "sim/schedule/workload.hpp"
 
 /// Replays a workload on a network: start and end of each step, bytes on each link.

@@ -7,7 +7,7 @@
 
 #include "sim/engine/periodic_replay.hpp"
 #include "sim/engine/replay_state.hpp"
-#include "sim/engine/streams/stream_ends.hpp"
+#include "sim/schedule/stream_ends.hpp"
 
 namespace lockstep::engine {
 

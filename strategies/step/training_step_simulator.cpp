@@ -27,9 +27,9 @@ namespace {
 
 /// Beyond so many activities and messages all ranks take longer than a user waits.
 constexpr double kMostForAllRanks = 6e6;
-/// Beyond so many operations, each of some 45 bytes where ranks share programs, few machines of
+/// Beyond so many operations, each of 5 to 10 bytes where ranks share programs, few machines of
 /// users have the room.
-constexpr double kMostOperations = 1.2e8;
+constexpr double kMostOperations = 4e8;
 /// Of a collective: two rounds of a ring, over several channels.
 constexpr double kMessagesPerMember = 8;
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "sim/engine/streams/stream_ends.hpp"
 #include "sim/program/communicator.hpp"
 #include "sim/program/timeline.hpp"
+#include "sim/schedule/stream_ends.hpp"
 #include "sim/schedule/workload.hpp"
 #include "strategies/step/lowering/collective_choice.hpp"
 #include "strategies/step/lowering/kernel_times.hpp"

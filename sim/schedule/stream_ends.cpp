@@ -1,4 +1,4 @@
-#include "sim/engine/streams/stream_ends.hpp"
+#include "sim/schedule/stream_ends.hpp"
 
 #include <algorithm>
 #include <utility>
