@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include <fstream>
 
@@ -9,6 +10,8 @@
 namespace lockstep {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct Mistake {
   std::string command;

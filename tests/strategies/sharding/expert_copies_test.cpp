@@ -81,11 +81,11 @@ TEST_CASE("random routings hit as many nodes and ranks as expected") {
   for (const int chosen_groups : {4, 8}) {
     std::mt19937_64 draw{20260};
     const TokenCopies of = routing(256, 8, 8, chosen_groups);
-    constexpr int kTokens = 20'000;
+    constexpr int kDraws = 20'000;
     for (const int units : {8, 16, 64}) {
       double sum = 0;
       double squares = 0;
-      for (int token = 0; token < kTokens; ++token) {
+      for (int token = 0; token < kDraws; ++token) {
         std::vector<int> groups(8);
         std::iota(groups.begin(), groups.end(), 0);
         std::shuffle(groups.begin(), groups.end(), draw);
@@ -100,8 +100,8 @@ TEST_CASE("random routings hit as many nodes and ranks as expected") {
         sum += hits;
         squares += hits * hits;
       }
-      const double mean = sum / kTokens;
-      const double error = std::sqrt((squares / kTokens - mean * mean) / kTokens);
+      const double mean = sum / kDraws;
+      const double error = std::sqrt((squares / kDraws - mean * mean) / kDraws);
       CAPTURE(units);
       CHECK(std::abs(mean - units * share_of_tokens(of, units)) < 5 * error);
     }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kSame = 1e-10;
 
-[[nodiscard]] ModelConfig gpt(bool experts = false) {
+[[nodiscard]] ModelConfig small_gpt(bool experts = false) {
   TransformerConfig out;
   out.layers = 2;
   out.hidden = 8;
@@ -27,7 +27,7 @@ constexpr double kSame = 1e-10;
   return transformer(out);
 }
 
-[[nodiscard]] ParallelConfig layout() {
+[[nodiscard]] ParallelConfig small_layout() {
   ParallelConfig out;
   out.micro_batch = 1;
   out.state.optimizer = Optimizer::momentum;
@@ -39,7 +39,7 @@ constexpr double kSame = 1e-10;
                                       const std::function<void(Program&)>& change,
                                       const ExecutionOptions& options = {}) {
   parallel.global_batch = 2L * parallel.dp;
-  ParallelConfig alone = layout();
+  ParallelConfig alone = small_layout();
   alone.micro_batch = parallel.dp;
   alone.global_batch = parallel.global_batch;
   Program program = build_program(model, parallel, 8);
@@ -74,9 +74,9 @@ constexpr double kSame = 1e-10;
 
 TEST_CASE(
     "a sum of tensor parallelism that is left out is named, in the layer where it comes first") {
-  ParallelConfig parallel = layout();
+  ParallelConfig parallel = small_layout();
   parallel.tp = 2;
-  const std::string text = first_wrong(gpt(), parallel, [](Program& program) {
+  const std::string text = first_wrong(small_gpt(), parallel, [](Program& program) {
     operation(program, "mlp.down.tp.all_reduce").communication->over.clear();
   });
   CAPTURE(text);
@@ -87,9 +87,9 @@ TEST_CASE(
 }
 
 TEST_CASE("a gradient that is scaled once too often is named") {
-  ParallelConfig parallel = layout();
+  ParallelConfig parallel = small_layout();
   parallel.dp = 2;
-  const std::string text = first_wrong(gpt(), parallel, [](Program& program) {
+  const std::string text = first_wrong(small_gpt(), parallel, [](Program& program) {
     operation(program, "loss.sum.backward").factor *= 2;
   });
   CAPTURE(text);
@@ -98,9 +98,9 @@ TEST_CASE("a gradient that is scaled once too often is named") {
 
 // The step itself goes wrong from the loss on; what the loss reads comes first.
 TEST_CASE("a ring whose parts are mixed up is named where they are first used") {
-  ParallelConfig parallel = layout();
+  ParallelConfig parallel = small_layout();
   parallel.cp = 2;
-  const std::string text = first_wrong(gpt(), parallel, [](Program& program) {
+  const std::string text = first_wrong(small_gpt(), parallel, [](Program& program) {
     operation(program, "attention.part1").ring_offset = 0;
   });
   CAPTURE(text);
@@ -112,27 +112,27 @@ TEST_CASE("a right program has no difference, whatever its order") {
   for (std::uint64_t order = 1; order <= 4; ++order) {
     ExecutionOptions options;
     options.order_seed = order;
-    ParallelConfig parallel = layout();
+    ParallelConfig parallel = small_layout();
     parallel.dp = 2;
     parallel.tp = 2;
     parallel.zero = 3;
     CHECK(first_wrong(
-              gpt(), parallel, [](Program&) {}, options) == "");
+              small_gpt(), parallel, [](Program&) {}, options) == "");
     parallel.zero = 0;
     parallel.ep = 2;
     CHECK(first_wrong(
-              gpt(true), parallel, [](Program&) {}, options) == "");
+              small_gpt(true), parallel, [](Program&) {}, options) == "");
   }
 }
 
 // Every collective in turn, done by everybody alone: whenever a loss or weight comes out wrong, the
 // place that is named is that collective or one of what follows from it.
 TEST_CASE("collectives that are left out are named themselves, or by who reads them") {
-  ParallelConfig parallel = layout();
+  ParallelConfig parallel = small_layout();
   parallel.tp = 2;
   parallel.sequence_parallel = false;
   const Program whole = build_program(
-      gpt(),
+      small_gpt(),
       [&] {
         ParallelConfig out = parallel;
         out.global_batch = 2;
@@ -145,7 +145,7 @@ TEST_CASE("collectives that are left out are named themselves, or by who reads t
     for (std::size_t i = 0; i < whole.routines[r].operations.size(); ++i) {
       const Operation& left_out = whole.routines[r].operations[i];
       if (left_out.kind != OperationKind::collective) continue;
-      const std::string text = first_wrong(gpt(), parallel, [&](Program& program) {
+      const std::string text = first_wrong(small_gpt(), parallel, [&](Program& program) {
         program.routines[r].operations[i].communication->over.clear();
       });
       CAPTURE(left_out.name);

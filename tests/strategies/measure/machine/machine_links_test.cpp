@@ -118,11 +118,11 @@ TEST_CASE("copies between GPUs that start no later than within one leave latenci
 }
 
 TEST_CASE("links stay as they are, with the reason") {
-  using Kind = MachineLinkUse::Kind;
+  using Use = MachineLinkUse::Kind;
   const Cluster dgx = cluster("dgx-h100", 1);
   const Device h100 = device("h100-sxm5-80gb");
   const auto check = [](const MeasuredMachine& machine, const Cluster& built, const Device& of,
-                        Kind why) {
+                        Use why) {
     const ClusterOfMachine out = with_links_of(machine, built, of);
     CHECK(out.links.kind == why);
     CHECK(out.cluster.overlay().all().empty());
@@ -131,16 +131,16 @@ TEST_CASE("links stay as they are, with the reason") {
   MeasuredMachine one = known_machine();
   one.gpus = 1;
   one.fit.links = {};
-  check(one, dgx, h100, Kind::one_gpu);
+  check(one, dgx, h100, Use::one_gpu);
   one.backend = "host";
-  check(one, dgx, h100, Kind::host);
+  check(one, dgx, h100, Use::host);
   const MachineLinkUse other =
-      check(known_machine("NVIDIA A100-SXM4-80GB"), dgx, h100, Kind::other_device);
+      check(known_machine("NVIDIA A100-SXM4-80GB"), dgx, h100, Use::other_device);
   CHECK(other.measured_device == "NVIDIA A100-SXM4-80GB");
   CHECK(other.device == "h100-sxm5-80gb");
   MeasuredMachine pcie = known_machine("NVIDIA A100 80GB PCIe");
   pcie.fit.model.multiprocessors = 108;
-  check(pcie, cluster("pcie-box", 1), device("a100-pcie-80gb"), Kind::no_nvlink);
+  check(pcie, cluster("pcie-box", 1), device("a100-pcie-80gb"), Use::no_nvlink);
 }
 
 /// Names as CUDA has them (cudaDeviceProp::name).
