@@ -57,6 +57,6 @@ foreach(name IN LISTS discovered)
   if(at EQUAL -1)
     set_tests_properties("${name}" PROPERTIES LABELS fast)
   else()
-    set_tests_properties("${name}" PROPERTIES LABELS long)
+    set_tests_properties("${name}" PROPERTIES LABELS long COST 10)  # begun before shorter ones
   endif()
 endforeach()
