@@ -43,6 +43,7 @@ struct GemmParameters {
                                     // each split once in fp32
   double throttling_loss{};         // fraction of the rate lost by long GEMMs to lower clocks
   Duration throttling_half_time{};  // time at peak after which half of it is lost
+  Share backward_rate = 1;          // of GEMMs of backward passes, over that of others
 };
 
 /// Parameters of one implementation of fused attention.
@@ -66,6 +67,7 @@ struct AttentionFigures {
   Overhead forward{};
   Overhead backward{};
   double throttling_loss = 0;  // fraction of the rate lost to lower clocks in a step
+  double backward_loss = 0;    // the same of backward passes, if that is more
 };
 
 /// Kernels and traffic of one kind of operation.

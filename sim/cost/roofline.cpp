@@ -139,8 +139,11 @@ double Roofline::products(const Kernel& kernel, const GemmShape& shape) const {
 
 double Roofline::computing(const Kernel& kernel) const {
   switch (row_of(kernel.kind).work) {
-    case WorkRule::gemm:
-      return products(kernel, shape_of(kernel)) * model_.slowest;
+    case WorkRule::gemm: {
+      const Share rate =
+          kernel.backward ? of_precision(model_.gemms, kernel.math).backward_rate : 1;
+      return products(kernel, shape_of(kernel)) * model_.slowest / rate;
+    }
     case WorkRule::attention:
       return attention_seconds(kernel, model_.attention, of_precision(model_.peaks, kernel.math),
                                model_.multiprocessors) *

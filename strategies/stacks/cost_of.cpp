@@ -106,10 +106,10 @@ DeviceModel under_load(DeviceModel model) {
   for (auto& figures : model.gemms) {
     if (figures) figures->throttling_half_time = {};
   }
-  const double left = 1 - model.attention.throttling_loss;
+  const double loss = model.attention.throttling_loss;
   for (auto& size : model.attention.head_sizes) {
-    size.forward *= left;
-    size.backward *= left;
+    size.forward *= 1 - loss;
+    size.backward *= 1 - std::max(loss, model.attention.backward_loss);
   }
   return model;
 }

@@ -65,6 +65,9 @@ const std::vector<KernelField<GemmParameters>>& kernel_fields() {
       part("load", "half_after", &Of::throttling_half_time, kNone,
            "Duration at the peak after which half of it is lost")
           .fitted(2, 1e-5, 1),
+      key("backward", &Of::backward_rate, kShare,
+          "Rate of GEMMs of backward passes over that of others (default: 1)")
+          .optional(),
   };
   return rows;
 }
@@ -111,6 +114,9 @@ const std::vector<KernelField<AttentionFigures>>& kernel_fields() {
       part("overhead_keys", "backward", &Of::backward, kNone, "The same in backward"),
       part("load", "loss", &Of::throttling_loss, {0, 0.99},
            "Fraction of the rate that attention loses to lower clocks in a step (default: 0)")
+          .optional(),
+      part("load", "backward_loss", &Of::backward_loss, {0, 0.99},
+           "The same of backward passes, if it is more (default: 0)")
           .optional(),
   };
   return rows;

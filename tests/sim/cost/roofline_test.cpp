@@ -105,6 +105,15 @@ TEST_CASE("GEMMs lose part of their rate under load, half of it at half_after") 
   CHECK(Roofline{model}.time(kernel).seconds() == doctest::Approx(at_peak / 0.9));
 }
 
+TEST_CASE("GEMMs of backward passes may have a rate of their own") {
+  DeviceModel model = plain_device();
+  model.gemms[static_cast<std::size_t>(Dtype::bf16)]->backward_rate = 0.8;
+  Kernel kernel = gemm_kernel(128 * 12, 128 * 11, 65536);
+  CHECK(Roofline{model}.time(kernel).seconds() == doctest::Approx(tile_seconds(65536)));
+  kernel.backward = true;
+  CHECK(Roofline{model}.time(kernel).seconds() == doctest::Approx(tile_seconds(65536) / 0.8));
+}
+
 TEST_CASE("a GEMM of one row waits for its weights") {
   const Roofline device{plain_device(500_GBps)};
   const Kernel kernel = gemm_kernel(1, 128 * 132, 8192);  // one tile on every multiprocessor
