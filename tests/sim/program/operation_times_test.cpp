@@ -18,7 +18,8 @@ struct Stages {
   std::vector<HostLaunch> launches = std::vector<HostLaunch>(4);
 
   [[nodiscard]] OperationTimes from_ends(std::size_t rank) const {
-    return {step.ranks[rank].operations.ends(),
+    const auto ends = step.ranks[rank].operations.ends();
+    return {{ends.begin(), ends.end()},
             std::make_shared<OperationWaits>(step.roles[rank], launches)};
   }
 };
