@@ -29,7 +29,7 @@ namespace {
 constexpr double kMostForAllRanks = 6e6;
 /// Beyond so many operations, each of 5 to 10 bytes where ranks share programs, few machines of
 /// users have the room.
-constexpr double kMostOperations = 4e8;
+constexpr double kMostOperations = 2.5e8;
 /// Of a collective: two rounds of a ring, over several channels.
 constexpr double kMessagesPerMember = 8;
 
