@@ -96,7 +96,8 @@ def run(
         individually (default: auto)
     set_rank: Relative compute speed of ranks: 17, 0..7, all, or random:1% of all, drawn
         with the scenario's seed; SETTINGS are compute=0.8 and, for a time of the step,
-        from="1 s" and until="2 s", separated by commas; repeatable
+        from="1 s" and until="2 s", separated by commas; 17=0.8 is short for 17
+        compute=0.8; repeatable
     classes: Print the equivalence classes of ranks and how they differ
     job: Another training job at the same time on other GPUs of this scenario's cluster,
         with KEY=VALUE after it: "llama7b-256 parallel.tp=4"; repeatable. Prints how much

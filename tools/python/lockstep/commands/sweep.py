@@ -119,7 +119,8 @@ def sweep(
         individually (default: auto)
     set_rank: Relative compute speed of ranks: 17, 0..7, all, or random:1% of all, drawn
         with the scenario's seed; SETTINGS are compute=0.8 and, for a time of the step,
-        from="1 s" and until="2 s", separated by commas; repeatable
+        from="1 s" and until="2 s", separated by commas; 17=0.8 is short for 17
+        compute=0.8; repeatable
     threads: Number of threads; results do not depend on it (default: one for each core)
     append: Append the rows to a CSV file, with a header if the file is new
     store: SQLite file that takes the rows (see `lockstep query`); rows then have the
