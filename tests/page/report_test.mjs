@@ -161,7 +161,7 @@ test('the topology of 64 ranks has every link, over the step and at any instant 
   assert.match(await slider.getAttribute('aria-label'), /Instant of the step/);
   // The weights of ZeRO-1 are gathered first: NICs are in use, NVLinks hardly.
   await page.keyboard.press('ArrowRight');
-  assert.match(await page.textContent('.over-time output'), /Use of links from 0 ns to 71\.\d+ ms/);
+  assert.match(await page.textContent('.over-time output'), /Use of links from 0 ns to \d+\.\d+ ms/);
   const title = await page.textContent('#links ~ figure g.cable > title');
   assert.match(title, /: \d+ % from 0 ns to .* % over the step$/);
   const first = await looks();

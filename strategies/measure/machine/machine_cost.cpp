@@ -71,7 +71,8 @@ Device calibrated(Device device, const MachineFit& fit) {
   const MemoryCurve& adding = fit.add[static_cast<std::size_t>(NumberType::fp32)];
   if (adding.points.empty()) return device;
   const auto& [bytes, seconds] = adding.points.back();
-  device.reduce_rate = Rate::bytes_per_second(std::llround(static_cast<double>(bytes) / seconds));
+  const double rate = static_cast<double>(bytes) / seconds;
+  device.reduce_rate = Rate::bytes_per_second(static_cast<std::uint64_t>(std::llround(rate)));
   return device;
 }
 
