@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "strategies/collectives/chunk_count.hpp"
@@ -30,7 +28,7 @@ PipelineRounds rounds_of(const ReductionTrees& trees) {
 SchedulePtr make_sharp(const AlgorithmInput& input) {
   const int n = input.n;
   const int group = input.layout.per_node;
-  const ReductionTrees trees{n, group, input.layout.fabric_switches};
+  const ReductionTrees trees = reduction_trees_of(input);
   const auto inside = [&](SchedulePtr half) {
     return Stage{.part = std::move(half), .members = n};
   };
@@ -51,23 +49,10 @@ std::optional<CollectiveCost> sharp_estimate(const AlgorithmInput& input) {
   return CollectiveCost{.rounds = rounds, .path_blocks = chunks, .sent_blocks = chunks};
 }
 
-std::optional<std::string> sharp_refusal(const AlgorithmInput& input) {
-  const int n = input.n;
-  const int group = input.layout.per_node;
-  if (input.layout.fabric_switches.empty())
-    return "needs a tree of reducing switches in the network that reaches every rank without "
-           "failed links; this cluster has none";
-  if (const auto unequal = input.layout.unequal_nodes())
-    return "needs nodes that are alike; " + *unequal;
-  if (n % group != 0)
-    return fmt::format("needs equal nodes; {} ranks do not fill nodes of {}", n, group);
-  return ReductionTrees{n, group, input.layout.fabric_switches}.problem();
-}
-
 }  // namespace
 
 PipelineRounds sharp_rounds(const AlgorithmInput& input) {
-  return rounds_of({input.n, input.layout.per_node, input.layout.fabric_switches});
+  return rounds_of(reduction_trees_of(input));
 }
 
 CollectiveAlgorithm all_reduce_sharp_row() {
@@ -84,7 +69,7 @@ CollectiveAlgorithm all_reduce_sharp_row() {
           .file = "sharp.cpp",
           .make = make_sharp,
           .estimate = sharp_estimate,
-          .refusal = sharp_refusal,
+          .refusal = reduction_trees_refusal,
           .auxiliary_ranks = AuxiliaryRanks::fabric_switches};
 }
 

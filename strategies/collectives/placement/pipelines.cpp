@@ -9,6 +9,7 @@
 #include "strategies/collectives/registry/registry.hpp"
 #include "strategies/collectives/schedules/one_switch.hpp"
 #include "strategies/collectives/schedules/pipeline_rounds.hpp"
+#include "strategies/collectives/schedules/tree_halves.hpp"
 
 namespace lockstep {
 namespace {
@@ -26,6 +27,8 @@ constexpr std::array kPipelines{
     Pipeline{Collective::all_reduce, "sharp", sharp_rounds},
     Pipeline{Collective::reduce_scatter, "nvls", one_switch_rounds},
     Pipeline{Collective::all_gather, "nvls", one_switch_rounds},
+    Pipeline{Collective::reduce_scatter, "sharp", tree_half_rounds},
+    Pipeline{Collective::all_gather, "sharp", tree_half_rounds},
     Pipeline{Collective::broadcast, "chain",
              [](const AlgorithmInput& input) { return broadcast::chain_rounds(input.n); }},
     Pipeline{Collective::broadcast, "binary_tree",

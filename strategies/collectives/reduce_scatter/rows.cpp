@@ -10,12 +10,14 @@ CollectiveAlgorithm reduce_scatter_bruck_row();
 CollectiveAlgorithm reduce_scatter_direct_row();
 CollectiveAlgorithm reduce_scatter_pat_row();
 CollectiveAlgorithm reduce_scatter_nvls_row();
+CollectiveAlgorithm reduce_scatter_sharp_row();
 
 std::vector<CollectiveAlgorithm> reduce_scatter_rows() {
   return {
       reduce_scatter_ring_row(),  reduce_scatter_recursive_halving_row(),
       reduce_scatter_bruck_row(), reduce_scatter_direct_row(),
       reduce_scatter_pat_row(),   reduce_scatter_nvls_row(),
+      reduce_scatter_sharp_row(),
   };
 }
 

@@ -141,6 +141,23 @@ std::optional<std::string> ReductionTrees::problem() const {
   return std::nullopt;
 }
 
+ReductionTrees reduction_trees_of(const AlgorithmInput& input) {
+  return {input.n, input.layout.per_node, input.layout.fabric_switches};
+}
+
+std::optional<std::string> reduction_trees_refusal(const AlgorithmInput& input) {
+  const int n = input.n;
+  const int group = input.layout.per_node;
+  if (input.layout.fabric_switches.empty())
+    return "needs a tree of reducing switches in the network that reaches every rank without "
+           "failed links; this cluster has none";
+  if (const auto unequal = input.layout.unequal_nodes())
+    return "needs nodes that are alike; " + *unequal;
+  if (n % group != 0)
+    return fmt::format("needs equal nodes; {} ranks do not fill nodes of {}", n, group);
+  return reduction_trees_of(input).problem();
+}
+
 SchedulePtr make_reduction_trees(const ReductionTrees& trees) {
   return std::make_shared<TreeReduction>(trees);
 }

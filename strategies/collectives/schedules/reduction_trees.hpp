@@ -41,6 +41,11 @@ class ReductionTrees {
   std::vector<std::vector<Chunk>> shares_;  // per tree node
 };
 
+/// Those of the fabric, with the input's nodes.
+[[nodiscard]] ReductionTrees reduction_trees_of(const AlgorithmInput& input);
+/// Why ranks of unequal nodes, or below no common switch, have none; none where they have.
+[[nodiscard]] std::optional<std::string> reduction_trees_refusal(const AlgorithmInput& input);
+
 /// All-reduce up the trees and down again, with one message per child and run of blocks; as many
 /// blocks as ranks per node. Every rank and switch has one lane each for receiving from below,
 /// sending up, receiving from above and sending down.

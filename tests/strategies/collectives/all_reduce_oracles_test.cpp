@@ -293,6 +293,31 @@ TEST_CASE("SHARP sends and receives the message once, and in nodes a share of it
   }
 }
 
+// A switch multicasts to all but who sent; a reduction takes what everybody has.
+TEST_CASE("SHARP's halves send or receive the message once over one port") {
+  const auto of = [](Collective collective, const AlgorithmInput& input) {
+    return make_schedule(*find_algorithm(collective, "sharp"), input);
+  };
+  AlgorithmInput input{.n = 8};
+  input.layout.fabric_switches.assign(8, 8);
+  input.layout.fabric_switches.push_back(-1);
+  const auto to_switch = [](int rank) { return rank >= 8; };
+  for (int rank = 0; rank < 8; ++rank) {
+    CHECK(sent(*of(Collective::reduce_scatter, input), rank, anybody) == 1);
+    CHECK(received(*of(Collective::reduce_scatter, input), rank, anybody) == 0.125);
+    CHECK(sent(*of(Collective::all_gather, input), rank, anybody) == 0.125);
+    CHECK(received(*of(Collective::all_gather, input), rank, anybody) == 0.875);
+  }
+  // Two nodes of four: a quarter over each NIC, 3/4 among the node's.
+  input.layout.per_node = 4;
+  for (int rank = 0; rank < 8; ++rank) {
+    CHECK(sent(*of(Collective::reduce_scatter, input), rank, to_switch) == 0.25);
+    CHECK(sent(*of(Collective::reduce_scatter, input), rank, anybody) == 0.25 + 0.75);
+    CHECK(received(*of(Collective::all_gather, input), rank, to_switch) == 0.125);
+    CHECK(received(*of(Collective::all_gather, input), rank, anybody) == 0.125 + 0.75);
+  }
+}
+
 TEST_CASE("switches are needed where switches reduce") {
   const auto problems = [](std::string_view name, const AlgorithmInput& input) {
     return validate(*find_algorithm(Collective::all_reduce, name), input);

@@ -56,8 +56,9 @@ Bed dgx(int nodes) {
   return cluster("dgx-h100.json", {nodes, std::nullopt, 0}, nodes > 1 ? 8 : 1);
 }
 
-Duration time_of(const Bed& bed, std::string_view text, Bytes size) {
-  const ParsedSpecs parsed = parse_specs(text, Collective::all_reduce);
+Duration time_of(const Bed& bed, std::string_view text, Bytes size,
+                 Collective collective = Collective::all_reduce) {
+  const ParsedSpecs parsed = parse_specs(text, collective);
   REQUIRE(parsed.specs.size() == 1);
   const AlgorithmSpec& spec = parsed.specs[0];
   const SchedulePtr schedule = make_schedule(*spec.algorithm, {.n = bed.n,
@@ -205,4 +206,12 @@ TEST_CASE("SHARP takes the message's time once over one port per rank") {
   CHECK(share_of_bound(bed, "sharp", kLong, kLongBytes, 50_GBps) > 0.97);
   // Up and down one cable of 1 us each way.
   CHECK(time_of(bed, "sharp:chunks=1", Bytes{0}) == 2_us);
+  // Halves: one side of the port has all of the message or 15/16, the other a share.
+  for (const auto& [half, share] :
+       {std::pair{Collective::reduce_scatter, 1.0}, std::pair{Collective::all_gather, 15.0 / 16}}) {
+    const double bound = share * kLongBytes / (50_GBps).bytes_per_second();
+    CHECK(bound / time_of(bed, "sharp", kLong, half).seconds() > 0.97);
+    CHECK(time_of(bed, "sharp", kLong, half).seconds() >= bound);
+    CHECK(time_of(bed, "sharp:chunks=1", Bytes{0}, half) == 2_us);
+  }
 }

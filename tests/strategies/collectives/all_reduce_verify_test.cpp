@@ -28,27 +28,6 @@ std::vector<const CollectiveAlgorithm*> all_reduces() {
   return rows;
 }
 
-/// Nodes of `per_node` ranks under a switch each; rails of `per_leaf` nodes a leaf under a root.
-RankLayout rails(int n, int per_node, int per_leaf) {
-  RankLayout layout;
-  layout.per_node = per_node;
-  const int nodes = n / per_node;
-  const int leaves = (nodes + per_leaf - 1) / per_leaf;  // of a rail
-  for (int rank = 0; rank < n; ++rank) {
-    const int node = rank / per_node;
-    const int rail = rank % per_node;
-    layout.node_switches.push_back(n + node);
-    layout.fabric_switches.push_back(n + rail * (leaves + 1) + node / per_leaf);
-  }
-  layout.node_switches.insert(layout.node_switches.end(), static_cast<std::size_t>(nodes), -1);
-  for (int rail = 0; rail < per_node; ++rail) {
-    for (int leaf = 0; leaf < leaves; ++leaf)
-      layout.fabric_switches.push_back(n + rail * (leaves + 1) + leaves);
-    layout.fabric_switches.push_back(-1);
-  }
-  return layout;
-}
-
 /// Sizes whose product is about `most`, at most.
 std::vector<int> draw_dimensions(std::mt19937& random, int most) {
   std::vector<int> sizes;

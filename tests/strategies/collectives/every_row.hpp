@@ -43,6 +43,27 @@ inline RankLayout layout_for(int n) {
   return layout;
 }
 
+/// Nodes of `per_node` ranks under a switch each; rails of `per_leaf` nodes a leaf under a root.
+inline RankLayout rails(int n, int per_node, int per_leaf) {
+  RankLayout layout;
+  layout.per_node = per_node;
+  const int nodes = n / per_node;
+  const int leaves = (nodes + per_leaf - 1) / per_leaf;  // of a rail
+  for (int rank = 0; rank < n; ++rank) {
+    const int node = rank / per_node;
+    const int rail = rank % per_node;
+    layout.node_switches.push_back(n + node);
+    layout.fabric_switches.push_back(n + rail * (leaves + 1) + node / per_leaf);
+  }
+  layout.node_switches.insert(layout.node_switches.end(), static_cast<std::size_t>(nodes), -1);
+  for (int rail = 0; rail < per_node; ++rail) {
+    for (int leaf = 0; leaf < leaves; ++leaf)
+      layout.fabric_switches.push_back(n + rail * (leaves + 1) + leaves);
+    layout.fabric_switches.push_back(-1);
+  }
+  return layout;
+}
+
 inline std::vector<AlgorithmInput> inputs_of(const CollectiveAlgorithm& row, int n) {
   AlgorithmInput plain{.n = n, .layout = layout_for(n)};
   std::vector<AlgorithmInput> inputs{plain};
