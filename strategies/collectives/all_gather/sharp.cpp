@@ -2,10 +2,10 @@
 #include "strategies/collectives/schedules/tree_halves.hpp"
 
 /// SHARP all-gather: every rank sends its block to the network once, whose switches multicast it.
-/// In nodes of g ranks each gets the blocks of its rail; a direct all-gather comes after. In: n >=
-/// 1 ranks, S bytes over all; ranks of the same place in their nodes below one tree of
-///   switches; c chunks. The switches are ranks n, n+1, ... Chunks: c*n blocks; if c is not given
-///   it follows from size, alpha and beta.
+/// In nodes of g ranks each gets the blocks of its rail; a direct all-gather comes after.
+/// In: n >= 1 ranks, S bytes over all; ranks of the same place in their nodes below one tree of
+///   switches; c chunks. The switches are ranks n, n+1, ... Chunks: n blocks, c*n where
+///   c > n/g; if c is not given it follows from size, alpha and beta.
 /// A rank sends S/n to the network and receives S/g of which S/n is its own, around a ring
 ///   (n-1)/n*S each.
 /// Reference: release notes of NCCL 2.27 (SHARP for all-gather and reduce-scatter).

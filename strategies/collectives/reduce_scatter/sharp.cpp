@@ -3,10 +3,10 @@
 
 /// SHARP reduce-scatter: the network's switches add up on the way to the root of their tree; sums
 /// go back to their owners alone. In nodes of g ranks a direct reduce-scatter comes before, after
-/// which rank i of every node sends what its node has for the ranks i up the tree of its rail. In:
-/// n >= 1 ranks, S bytes on each; ranks of the same place in their nodes below one tree of
-///   switches; c chunks. The switches are ranks n, n+1, ... Chunks: c*n blocks; if c is not given
-///   it follows from size, alpha and beta.
+/// which rank i of every node sends what its node has for the ranks i up the tree of its rail.
+/// In: n >= 1 ranks, S bytes on each; ranks of the same place in their nodes below one tree of
+///   switches; c chunks. The switches are ranks n, n+1, ... Chunks: n blocks, c*n where
+///   c > n/g; if c is not given it follows from size, alpha and beta.
 /// A rank sends S/g to the network and receives S/n, around a ring (n-1)/n*S each.
 /// Reference: release notes of NCCL 2.27 (SHARP for all-gather and reduce-scatter).
 namespace lockstep {

@@ -16,7 +16,11 @@ constexpr int kSide = 2;
 /// What is the same in both halves: who takes part, and whose blocks a message has.
 class TreeHalf : public Schedule {
  public:
-  TreeHalf(ReductionTrees trees, std::int64_t chunks) : trees_{std::move(trees)}, chunks_{chunks} {
+  TreeHalf(ReductionTrees trees, std::int64_t chunks)
+      : trees_{std::move(trees)},
+        chunks_{chunks},
+        node_count_{trees_.ranks() / trees_.per_node()},
+        pieces_{chunks > node_count_ ? chunks : 1} {
     const auto nodes = static_cast<std::size_t>(ranks());
     beneath_.resize(nodes);
     places_.resize(nodes);
@@ -33,7 +37,7 @@ class TreeHalf : public Schedule {
 
   [[nodiscard]] int ranks() const final { return trees_.ranks() + trees_.switches(); }
   [[nodiscard]] int lanes() const final { return kLanes; }
-  [[nodiscard]] std::int64_t blocks() const final { return n() * chunks_; }
+  [[nodiscard]] std::int64_t blocks() const final { return n() * pieces_; }
   [[nodiscard]] std::int64_t steps(int node, int lane) const final {
     return has(node, static_cast<Lane>(lane)) ? chunks_ : 0;
   }
@@ -68,42 +72,62 @@ class TreeHalf : public Schedule {
     for (int i = 1; i < group; ++i) visit(first + (rank - first + i) % group);
   }
 
+  /// Nothing where a chunk has no blocks of the message.
+  static void send(int peer, const Blocks& blocks, int channel, ScheduleStep& step) {
+    if (!blocks.empty()) step.send(peer, blocks, channel);
+  }
+  static void receive(int peer, const Blocks& blocks, Combine combine, int channel,
+                      ScheduleStep& step) {
+    if (!blocks.empty()) step.receive(peer, blocks, combine, channel);
+  }
+
   /// Blocks of a chunk: of the ranks beneath a tree node,
   [[nodiscard]] Blocks beneath(int node, std::int64_t chunk, Buffer in) const {
     Blocks out;
-    for (const int rank : beneath_[at(node)]) add(rank, chunk, in, out);
+    each_part(chunk, [&](int first, std::int64_t piece) {
+      const std::vector<int>& ranks = beneath_[at(node)];
+      for (auto rank = std::lower_bound(ranks.begin(), ranks.end(), first);
+           rank != ranks.end() && *rank < first + trees_.per_node(); ++rank)
+        add(*rank, piece, in, out);
+    });
     return out;
   }
   /// of all ranks at their places in nodes,
   [[nodiscard]] Blocks rails(int node, std::int64_t chunk, Buffer in) const {
-    return others(node, {}, chunk, in);
+    Blocks out;
+    each_part(chunk, [&](int first, std::int64_t piece) {
+      for (const int place : places_[at(node)]) add(first + place, piece, in, out);
+    });
+    return out;
   }
   /// and of those but the ranks beneath.
   [[nodiscard]] Blocks others(int node, std::int64_t chunk, Buffer in) const {
-    return others(node, beneath_[at(node)], chunk, in);
+    Blocks out;
+    const std::vector<int>& ranks = beneath_[at(node)];
+    each_part(chunk, [&](int first, std::int64_t piece) {
+      for (const int place : places_[at(node)])
+        if (!std::binary_search(ranks.begin(), ranks.end(), first + place))
+          add(first + place, piece, in, out);
+    });
+    return out;
   }
 
  private:
   [[nodiscard]] static std::size_t at(int node) { return static_cast<std::size_t>(node); }
 
-  [[nodiscard]] Blocks others(int node, const std::vector<int>& but, std::int64_t chunk,
-                              Buffer in) const {
-    Blocks out;
-    auto next = but.begin();
-    for (int first = 0; first < n(); first += trees_.per_node()) {
-      for (const int place : places_[at(node)]) {
-        if (next != but.end() && *next == first + place) {
-          ++next;
-        } else {
-          add(first + place, chunk, in, out);
-        }
-      }
-    }
-    return out;
+  /// What belongs to a chunk: of each node, by its first rank, a piece; or all of some nodes, where
+  /// messages would otherwise be of very many runs.
+  template <typename Visit>
+  void each_part(std::int64_t chunk, const Visit& visit) const {
+    const bool whole = pieces_ == 1;
+    const std::int64_t begin = whole ? chunk * node_count_ / chunks_ : 0;
+    const std::int64_t end = whole ? (chunk + 1) * node_count_ / chunks_ : node_count_;
+    for (std::int64_t node = begin; node < end; ++node)
+      visit(static_cast<int>(node) * trees_.per_node(), whole ? 0 : chunk);
   }
 
-  void add(int rank, std::int64_t chunk, Buffer in, Blocks& out) const {
-    const std::int64_t block = rank * chunks_ + chunk;
+  void add(int rank, std::int64_t piece, Buffer in, Blocks& out) const {
+    const std::int64_t block = rank * pieces_ + piece;
     if (!out.empty() && out.back().first + out.back().count == block) {
       ++out.back().count;
     } else {
@@ -113,6 +137,8 @@ class TreeHalf : public Schedule {
 
   ReductionTrees trees_;
   std::int64_t chunks_;
+  std::int64_t node_count_;
+  std::int64_t pieces_;                    // of a rank's share
   std::vector<std::vector<int>> beneath_;  // per tree node: ranks, ascending
   std::vector<std::vector<int>> places_;   // and their places in nodes
 };
@@ -125,25 +151,25 @@ class TreeReduceScatter final : public TreeHalf {
     constexpr Buffer kIn = Buffer::data;
     switch (lane) {
       case kInside:
-        each_neighbour(node, [&](int peer) { step.send(peer, rails(peer, chunk, kIn), kSide); });
+        each_neighbour(node, [&](int peer) { send(peer, rails(peer, chunk, kIn), kSide, step); });
         each_neighbour(node, [&](int peer) {
-          step.receive(peer, rails(node, chunk, kIn), Combine::reduce, kSide);
+          receive(peer, rails(node, chunk, kIn), Combine::reduce, kSide, step);
         });
         break;
       case kFromBelow:
         each_child(node, [&](int child) {
-          step.receive(child, rails(child, chunk, kIn), Combine::reduce, kUp);
+          receive(child, rails(child, chunk, kIn), Combine::reduce, kUp, step);
         });
         break;
       case kToAbove:
-        step.send(above(node), rails(node, chunk, kIn), kUp);
+        send(above(node), rails(node, chunk, kIn), kUp, step);
         wait_for(node, is_rank(node) ? kInside : kFromBelow, chunk, step);
         break;
       case kFromAbove:
-        step.receive(above(node), beneath(node, chunk, kIn), Combine::copy, kDown);
+        receive(above(node), beneath(node, chunk, kIn), Combine::copy, kDown, step);
         break;
       default:
-        each_child(node, [&](int child) { step.send(child, beneath(child, chunk, kIn), kDown); });
+        each_child(node, [&](int child) { send(child, beneath(child, chunk, kIn), kDown, step); });
         wait_for(node, has(node, kFromAbove) ? kFromAbove : kFromBelow, chunk, step);
     }
   }
@@ -158,29 +184,25 @@ class TreeAllGather final : public TreeHalf {
     switch (lane) {
       case kFromBelow:
         each_child(node, [&](int child) {
-          step.receive(child, beneath(child, chunk, in), Combine::copy, kUp);
+          receive(child, beneath(child, chunk, in), Combine::copy, kUp, step);
         });
         break;
       case kToAbove:
-        step.send(above(node), beneath(node, chunk, in), kUp);
+        send(above(node), beneath(node, chunk, in), kUp, step);
         wait_for(node, kFromBelow, chunk, step);
         break;
       case kFromAbove:
-        if (const Blocks got = others(node, chunk, in); !got.empty())
-          step.receive(above(node), got, Combine::copy, kDown);
+        receive(above(node), others(node, chunk, in), Combine::copy, kDown, step);
         break;
       case kToBelow:
-        each_child(node, [&](int child) {
-          if (const Blocks sent = others(child, chunk, in); !sent.empty())
-            step.send(child, sent, kDown);
-        });
+        each_child(node, [&](int child) { send(child, others(child, chunk, in), kDown, step); });
         wait_for(node, kFromBelow, chunk, step);
         wait_for(node, kFromAbove, chunk, step);
         break;
       default:
-        each_neighbour(node, [&](int peer) { step.send(peer, rails(node, chunk, in), kSide); });
+        each_neighbour(node, [&](int peer) { send(peer, rails(node, chunk, in), kSide, step); });
         each_neighbour(node, [&](int peer) {
-          step.receive(peer, rails(peer, chunk, in), Combine::copy, kSide);
+          receive(peer, rails(peer, chunk, in), Combine::copy, kSide, step);
         });
         wait_for(node, kFromAbove, chunk, step);
     }

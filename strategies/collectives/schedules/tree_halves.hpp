@@ -9,7 +9,8 @@
 /// rail; in nodes of g ranks a direct reduce-scatter comes before, or a direct all-gather after.
 namespace lockstep {
 
-/// `chunks` blocks of each of the n ranks with data, one chunk after the other. Reduce-scatter:
+/// Blocks of the n ranks with data in `chunks`, one chunk after the other: those of some nodes, or,
+/// where there are fewer nodes than chunks, a piece of every rank's. Reduce-scatter:
 /// rank i of a node gets from the node's others what they have for the ranks i of all nodes and
 /// adds it; sums of these go up the tree, where switches add, and down to their owners. All-gather:
 /// every rank sends its block up, switches multicast what they have not got from there; then rank i
