@@ -38,8 +38,6 @@ class StreamEnds {
   /// Writes the ends of the operations from one to before another.
   void copy(std::size_t stream, std::size_t from, std::size_t to, TimePoint* out) const;
 
-  /// Room for the stream's own ends.
-  void reserve(std::size_t stream) { rows_[stream].own.reserve(rows_[stream].size); }
   /// Requires that the operations before it have ends, and that it is not part of another's piece.
   void set(std::size_t stream, std::size_t operation, TimePoint end) {
     Ends& row = rows_[stream];
@@ -63,7 +61,7 @@ class StreamEnds {
   /// stream from there on are gone. Requires that the operations before them have ends, and those
   /// of the other stream.
   void follow(std::size_t stream, std::size_t from, std::size_t to, const Shift& as);
-  /// Asks for the end of what the stream has.
+  /// Asks for the stream's ends: first where they are, then the last of them.
   void fetch(std::size_t stream) const { __builtin_prefetch(&rows_[stream]); }
   void fetch_last(std::size_t stream) const;
 

@@ -43,7 +43,7 @@ SchedulePtr make_sharp(const AlgorithmInput& input) {
 
 std::optional<CollectiveCost> sharp_estimate(const AlgorithmInput& input) {
   if (input.n == 1 || input.layout.per_node > 1) return std::nullopt;
-  const ReductionTrees trees{input.n, 1, input.layout.fabric_switches};
+  const ReductionTrees trees = reduction_trees_of(input);
   const std::int64_t chunks = chunk_count(input, rounds_of(trees));
   const std::int64_t rounds = chunks - 1 + std::int64_t{2} * trees.depth();
   return CollectiveCost{.rounds = rounds, .path_blocks = chunks, .sent_blocks = chunks};

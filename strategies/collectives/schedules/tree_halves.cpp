@@ -21,18 +21,10 @@ class TreeHalf : public Schedule {
         chunks_{chunks},
         node_count_{trees_.ranks() / trees_.per_node()},
         pieces_{chunks > node_count_ ? chunks : 1} {
-    const auto nodes = static_cast<std::size_t>(ranks());
-    beneath_.resize(nodes);
-    places_.resize(nodes);
-    for (int rank = 0; rank < n(); ++rank) {
-      for (int node = rank; node >= 0; node = trees_.above(node)) {
+    beneath_.resize(static_cast<std::size_t>(ranks()));
+    for (int rank = 0; rank < n(); ++rank)
+      for (int node = rank; node >= 0; node = trees_.above(node))
         beneath_[at(node)].push_back(rank);
-        std::vector<int>& places = places_[at(node)];
-        const int place = rank % trees_.per_node();
-        const auto found = std::lower_bound(places.begin(), places.end(), place);
-        if (found == places.end() || *found != place) places.insert(found, place);
-      }
-    }
   }
 
   [[nodiscard]] int ranks() const final { return trees_.ranks() + trees_.switches(); }
@@ -96,7 +88,7 @@ class TreeHalf : public Schedule {
   [[nodiscard]] Blocks rails(int node, std::int64_t chunk, Buffer in) const {
     Blocks out;
     each_part(chunk, [&](int first, std::int64_t piece) {
-      for (const int place : places_[at(node)]) add(first + place, piece, in, out);
+      each_place(node, [&](int place) { add(first + place, piece, in, out); });
     });
     return out;
   }
@@ -105,15 +97,23 @@ class TreeHalf : public Schedule {
     Blocks out;
     const std::vector<int>& ranks = beneath_[at(node)];
     each_part(chunk, [&](int first, std::int64_t piece) {
-      for (const int place : places_[at(node)])
+      each_place(node, [&](int place) {
         if (!std::binary_search(ranks.begin(), ranks.end(), first + place))
           add(first + place, piece, in, out);
+      });
     });
     return out;
   }
 
  private:
   [[nodiscard]] static std::size_t at(int node) { return static_cast<std::size_t>(node); }
+
+  /// Places in nodes of the ranks beneath.
+  template <typename Visit>
+  void each_place(int node, const Visit& visit) const {
+    for (const Chunk& run : trees_.shares(node))
+      for (std::int64_t i = 0; i < run.count; ++i) visit(static_cast<int>(run.first + i));
+  }
 
   /// What belongs to a chunk: of each node, by its first rank, a piece; or all of some nodes, where
   /// messages would otherwise be of very many runs.
@@ -140,7 +140,6 @@ class TreeHalf : public Schedule {
   std::int64_t node_count_;
   std::int64_t pieces_;                    // of a rank's share
   std::vector<std::vector<int>> beneath_;  // per tree node: ranks, ascending
-  std::vector<std::vector<int>> places_;   // and their places in nodes
 };
 
 class TreeReduceScatter final : public TreeHalf {

@@ -95,8 +95,8 @@ struct LoweringInput {
                                          std::shared_ptr<const OperationWaits> waits,
                                          const StreamEnds& stream_ends);
 
-/// The timeline of every operation from the replay of a lowered program. Gives the room of a rank's
-/// ends back once they are in it.
+/// The timeline of every operation from the replay of a lowered program. Ranks of a role that
+/// follow one another and end at the same times share them.
 [[nodiscard]] TrainingStepTimeline timeline_of(std::shared_ptr<const Program> program,
                                                RolePrograms roles, const std::vector<int>& ranks,
                                                const LoweredProgram& lowered,

@@ -111,7 +111,8 @@ class CollectiveRunner {
   /// Counted once per equal schedules, over the replay's equivalence classes.
   [[nodiscard]] ScheduleCounts counts_of(const Candidate& candidate, const CollectiveRun& prepared,
                                          const CollectiveResult& replayed) const;
-  /// The network of a prepared candidate, with individual rank parameters; at most as long as both.
+  /// The network of a prepared candidate, with individual rank parameters. Not to be kept
+  /// longer than the runner and `prepared`.
   [[nodiscard]] std::shared_ptr<const Network> network_of(const CollectiveRun& prepared) const;
 
  private:
