@@ -52,10 +52,14 @@ SchedulePtr make_double_binary_tree(const AlgorithmInput& input) {
   const int channels = rows::number(input, "channels");
   const SchedulePtr one =
       make_pipelined_tree(tree, chunk_count(input, double_binary_tree_rounds(input)));
-  const SchedulePtr pair = side_by_side({{one}, {one, second_order(tree)}});
+  const RankOrder second = second_order(tree);
   std::vector<Stripe> stripes;
-  for (int channel = 0; channel < channels; ++channel)
-    stripes.push_back({pair, turned(tree.per_node(), channel)});
+  for (int channel = 0; channel < channels; ++channel) {
+    const RankOrder turn =
+        channel % tree.per_node() == 0 ? RankOrder{} : turned(tree.per_node(), channel);
+    stripes.push_back({one, turn});
+    stripes.push_back({one, composed(turn, second)});
+  }
   return side_by_side(std::move(stripes));
 }
 

@@ -255,6 +255,13 @@ SchedulePtr in_pipeline(int ranks, std::int64_t blocks, std::vector<Stage> stage
   return std::make_shared<Pipeline>(ranks, blocks, std::move(stages), chunks);
 }
 
+RankOrder composed(const RankOrder& outer, const RankOrder& inner) {
+  if (!inner.rank_at) return outer;
+  if (!outer.rank_at) return inner;
+  return {[=](int place) { return outer.rank_at(inner.rank_at(place)); },
+          [=](int rank) { return inner.place_of(outer.place_of(rank)); }};
+}
+
 SchedulePtr reversed(SchedulePtr part, Combine combine) {
   return std::make_shared<Reversed>(std::move(part), combine);
 }

@@ -47,6 +47,9 @@ struct RankOrder {
   std::function<int(int rank)> place_of{};
 };
 
+/// One permutation after another: place p is at outer(inner(p)).
+[[nodiscard]] RankOrder composed(const RankOrder& outer, const RankOrder& inner);
+
 /// A schedule executed by permuted ranks: its rank i is the rank at position i.
 struct Stripe {
   SchedulePtr part;

@@ -2,6 +2,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/schedule/schedule_traits.hpp"
 #include "strategies/collectives/schedules/compose.hpp"
 #include "strategies/collectives/schedules/compose_names.hpp"
 
@@ -20,7 +21,7 @@ std::vector<Phase> common(const std::vector<Phase>& a, const std::vector<Phase>&
   return both;
 }
 
-class Stripes final : public Schedule {
+class Stripes final : public Schedule, public StripedSchedule {
  public:
   explicit Stripes(std::vector<Stripe> stripes) : stripes_{std::move(stripes)} {
     LOCKSTEP_CHECK(!stripes_.empty());
@@ -36,6 +37,14 @@ class Stripes final : public Schedule {
 
   [[nodiscard]] int ranks() const override { return stripes_.front().part->ranks(); }
   [[nodiscard]] int lanes() const override { return static_cast<int>(std::ssize(stripe_of_)); }
+  /// Parts of unequal lanes are none that could change places.
+  [[nodiscard]] int stripes() const override {
+    const int lanes_of_first = stripes_.front().part->lanes();
+    const bool alike = std::all_of(stripes_.begin(), stripes_.end(), [&](const Stripe& stripe) {
+      return stripe.part->lanes() == lanes_of_first;
+    });
+    return alike ? static_cast<int>(std::ssize(stripes_)) : 1;
+  }
   [[nodiscard]] std::int64_t blocks() const override { return std::ssize(stripes_) * slice_; }
   [[nodiscard]] std::int64_t scratch_blocks(int rank) const override {
     return scratch_before(rank, stripes_.size());
