@@ -34,6 +34,18 @@ std::optional<std::int32_t> find_node(const Cluster& cluster, std::string_view n
   return std::nullopt;
 }
 
+/// The vertices "rail0/...", say; empty if none has such a name.
+std::vector<bool> find_group(const Cluster& cluster, std::string_view name) {
+  std::vector<bool> found;
+  for (VertexId v = 0; v < cluster.vertex_count(); ++v) {
+    const std::string own = cluster.vertex_name(v);
+    if (own.size() <= name.size() || own[name.size()] != '/' || !own.starts_with(name)) continue;
+    found.resize(cluster.vertex_count());
+    found[v] = true;
+  }
+  return found;
+}
+
 template <class Wanted>
 std::vector<LinkId> links_where(const Cluster& cluster, Wanted&& wanted) {
   std::vector<LinkId> found;
@@ -127,6 +139,11 @@ NamedLinks links_named(const Cluster& cluster, std::string_view text) {
     return {std::string{name}, links_where(cluster, [&](const ClusterLink& link) {
               return cluster.vertex(link.from).node == *node ||
                      cluster.vertex(link.to).node == *node;
+            })};
+  }
+  if (const std::vector<bool> group = find_group(cluster, name); !group.empty()) {
+    return {std::string{name}, links_where(cluster, [&](const ClusterLink& link) {
+              return group[link.from] || group[link.to];
             })};
   }
   if (auto links = links_across(cluster, name, "->", false)) return *std::move(links);

@@ -14,8 +14,9 @@ struct NamedLinks {
   std::vector<LinkId> ids;
 };
 
-/// The links that a text names: "a -> b" (one direction), "a--b" (both), a vertex (all its links)
-/// or "node3" (all with an end in that node), in order of id. Throws LinkChangeError, with the
+/// The links that a text names: "a -> b" (one direction), "a--b" (both), a vertex (all its links),
+/// "node3" (all with an end in that node) or the first part of names, such as "rail0" (all links of
+/// the switches "rail0/..."), in order of id. Throws LinkChangeError, with the
 /// available ones, if there are none.
 [[nodiscard]] NamedLinks links_named(const Cluster& cluster, std::string_view text);
 

@@ -113,6 +113,7 @@ TEST_CASE("links are named by their ends, by a vertex or by a node") {
   CHECK(note("node0/gpu3->node0/nvswitch0") == "node0/gpu3 -> node0/nvswitch0 failed");
   CHECK(note(" node0/gpu3--node0/nvswitch0 ") == "node0/gpu3 -- node0/nvswitch0 failed: 2 links");
   CHECK(note("rail0/leaf0") == "rail0/leaf0 failed: 4 links");  // two nodes, both ways
+  CHECK(note("rail0") == "rail0 failed: 4 links");              // of all its switches
   CHECK(note("node1/nic2") == "node1/nic2 failed: 4 links");    // PCIe and the cable
   // 8 NVLinks, 8 + 8 + 8 PCIe links, one between the sockets, 8 cables; both ways.
   CHECK(note("node1") == "node1 failed: 82 links");

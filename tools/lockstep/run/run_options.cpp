@@ -103,13 +103,14 @@ void add_what_ifs(const Command& command, RunOptions& run) {
       .add_option(
           "--set-link", request.links.set_links,
           "Change a link (\"node0/gpu3 -> node0/nvswitch0\", with -- for both directions) or "
-          "all links of a switch, NIC or node; SETTINGS are bandwidth=50% or "
+          "all links of a switch, NIC, node or rail (\"rail0\"); SETTINGS are bandwidth=50% or "
           "bandwidth=\"25 GB/s\" and latency=\"5 us\", separated by commas; repeatable")
       ->type_name("LINK SETTINGS")
       ->allow_extra_args(false);
   command
       .add_option("--fail", request.links.failed,
-                  "Remove a link, or all links of a switch, NIC or node, and reroute; repeatable")
+                  "Remove a link, or all links of a switch, NIC, node or rail, and reroute; "
+                  "repeatable")
       ->type_name("LINK")
       ->allow_extra_args(false);
 }

@@ -71,9 +71,11 @@ def complexity(
         hash; shortest: always the first (default: auto)
     seed: Random seed (default: 1)
     set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
-        or all links of a switch, NIC or node ("rail0/leaf0"); SETTINGS are bandwidth=50%
-        or bandwidth="25 GB/s" and latency="5 us", separated by commas; repeatable
-    fail: Remove a link, or all links of a switch, NIC or node, and reroute; repeatable
+        or all links of a switch, NIC, node or rail ("rail0/leaf0", "rail0"); SETTINGS are
+        bandwidth=50% or bandwidth="25 GB/s" and latency="5 us", separated by commas;
+        repeatable
+    fail: Remove a link, or all links of a switch, NIC, node or rail, and reroute;
+        repeatable
     ranks: Powers of two in this range (default: 2..1024)
     points: Number of rank counts, spaced geometrically (default: powers of two)
     size_small: Message size used to measure latency (default: 8)

@@ -67,9 +67,11 @@ def export_schedule(
         hash; shortest: always the first (default: auto)
     seed: Random seed (default: 1)
     set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
-        or all links of a switch, NIC or node ("rail0/leaf0"); SETTINGS are bandwidth=50%
-        or bandwidth="25 GB/s" and latency="5 us", separated by commas; repeatable
-    fail: Remove a link, or all links of a switch, NIC or node, and reroute; repeatable
+        or all links of a switch, NIC, node or rail ("rail0/leaf0", "rail0"); SETTINGS are
+        bandwidth=50% or bandwidth="25 GB/s" and latency="5 us", separated by commas;
+        repeatable
+    fail: Remove a link, or all links of a switch, NIC, node or rail, and reroute;
+        repeatable
     ranks: Number of ranks (default: the cluster's)
     ranks_per_node: Consecutive ranks per node, for hierarchical algorithms (default: the
         cluster's)

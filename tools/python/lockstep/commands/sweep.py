@@ -104,9 +104,10 @@ def sweep(
         random:1%=0.95 of as many ranks, drawn with the scenario's seed; repeatable
     nic: Speed of every NIC and fabric link, e.g. 200G
     set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
-        or all links of a switch, NIC or node; SETTINGS are bandwidth=50% or bandwidth="25
-        GB/s" and latency="5 us", separated by commas; repeatable
-    fail: Remove a link, or all links of a switch, NIC or node, and reroute; repeatable
+        or all links of a switch, NIC, node or rail ("rail0"); SETTINGS are bandwidth=50%
+        or bandwidth="25 GB/s" and latency="5 us", separated by commas; repeatable
+    fail: Remove a link, or all links of a switch, NIC, node or rail, and reroute;
+        repeatable
     fidelity: all: every rank and transfer on one network; representatives: one rank of
         each role; auto: all where that is quick, folded or not (default: auto)
     network: fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole

@@ -52,9 +52,11 @@ def topology(
         hash; shortest: always the first (default: auto)
     seed: Random seed (default: 1)
     set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
-        or all links of a switch, NIC or node ("rail0/leaf0"); SETTINGS are bandwidth=50%
-        or bandwidth="25 GB/s" and latency="5 us", separated by commas; repeatable
-    fail: Remove a link, or all links of a switch, NIC or node, and reroute; repeatable
+        or all links of a switch, NIC, node or rail ("rail0/leaf0", "rail0"); SETTINGS are
+        bandwidth=50% or bandwidth="25 GB/s" and latency="5 us", separated by commas;
+        repeatable
+    fail: Remove a link, or all links of a switch, NIC, node or rail, and reroute;
+        repeatable
     progress: Called with a `Progress` while it runs; what it raises ends the run
     """
     return execute(TopologyResult, "topology show", _TOPOLOGY, locals(), progress)
