@@ -110,9 +110,9 @@ class Folding {
 
  private:
   /// Where most members are classes of their own, those may be equal that have their stripes in
-  /// another order. Ends of steps are by lane and have one order only.
+  /// another order.
   void by_stripes(Relations& relations, Partition& partition) const {
-    if (!options_.stripes || options_.step_ends || relations.moves) return;
+    if (!options_.stripes || relations.moves) return;
     if (2 * partition.first_member.size() <= relations.members.size()) return;
     auto striped = find_relations_of_stripes(network_, workload_, options_.most_relations);
     if (!striped) return;

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "sim/engine/event_loop/replay_steps.hpp"
 #include "strategies/collectives/schedules/compose.hpp"
 #include "tests/sim/symmetry/check_equal.hpp"
 #include "tests/strategies/collectives/random_configurations.hpp"
@@ -70,6 +71,16 @@ bool is_damaged(const Configuration& each) {
          has(" overhead ") || has(" slowly ") || has(" skewed");
 }
 
+/// The latest of a rank's lanes tells, in whichever order they are.
+void check_steps(const Configuration& each) {
+  FoldOptions options;
+  options.step_ends = true;
+  const FoldReport report = replay_folded(each.network, each.workload, each.model, options).report;
+  const ReplayedSteps whole = replay_with_steps(each.network, each.workload, each.model);
+  for (std::size_t rank = 0; rank < whole.ends[0].size(); ++rank)
+    CHECK(report.step_ends[report.class_of[0][rank]] == whole.ends[0][rank]);
+}
+
 std::size_t classes_without(const Configuration& each) {
   FoldOptions options;
   options.stripes = false;
@@ -98,6 +109,7 @@ TEST_CASE("collectives side by side in other orders of ranks fold to the same in
       const std::size_t plain = classes_without(*drawn);
       const FoldedReplay folded = check_folded(drawn->network, drawn->workload, drawn->model);
       CHECK(folded.report.classes.size() <= plain);
+      check_steps(*drawn);
       ++played;
       if (folded.report.classes.size() < plain) ++fewer;
       if (2 * folded.report.classes.size() <= plain) ++halved;
