@@ -175,7 +175,7 @@ enum class CommonDims : std::uint8_t {
   all_but_sequence,   // keys of a ring are other tokens
   all_but_head_size,  // a shared key is appended to every head's own
   batch,
-  none,
+  none,  // or as its kernel checks: a table of relative positions has more heads than scores
 };
 
 struct OperationKindRow {
@@ -276,7 +276,7 @@ inline constexpr std::array kRows{
         Place::attention, Differentiated{Gradient::added, Kind::relative_bias_backward},
         Flag::in_place),
     row(Kind::relative_bias_backward, "relative_bias_backward", Class::attention, "g_y", "g_table",
-        Place::attention),
+        Place::attention, Common::none),
     row(Kind::normalization, "normalization", Class::normalization, "x [gain | gain bias]",
         "y statistics", by_names(Kind::normalization_backward)),
     row(Kind::normalization_backward, "normalization_backward", Class::normalization,

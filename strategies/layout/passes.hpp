@@ -96,8 +96,8 @@ void cast_gathered_weights(TrainingStepAssembly& step);
 /// A routine for the forward and the backward pass of each block, or for the two halves of
 /// backward.
 void make_routines(TrainingStepAssembly& step);
-/// Splits the model into chunks: as `stages` specifies, else equally, with one layer fewer in the
-/// first and last chunk under short_edges. Embedding and head belong to the first and last chunk.
+/// Splits the model into chunks (pipeline/chunk_positions.hpp). Embedding and head belong to the
+/// first and last chunk.
 /// Makes a role for each stage and adds its forward and backward calls in the order of the
 /// schedule, with sends and receives between stages.
 void order_pipeline(TrainingStepAssembly& step);
@@ -117,7 +117,8 @@ void exchange_gradients(TrainingStepAssembly& step);
 void average_on_host(TrainingStepAssembly& step);
 /// Replicas train independently, each on the mean of its own loss.
 void scale_for_averaging(TrainingStepAssembly& step);
-/// Reduces the remaining gradients: of tied embeddings, and of norms under sequence parallelism.
+/// Reduces the remaining gradients: of weights that several stages read, and of norms under
+/// sequence parallelism.
 void finish_gradients(TrainingStepAssembly& step);
 /// Updates the weights, on the device or on the host. Unless updates go by bucket, each waits for
 /// everything launched before it.

@@ -24,8 +24,8 @@ struct Block {
   std::optional<TensorId> input_gradient{};   // further 0, written by backward
   std::optional<TensorId> output_gradient{};  // further 1, read by backward
   /// In order of first use in forward. The gradient of weight i is gradients[i]; both have scope
-  /// `layer` and are resident, and gradients accumulate (Operation::accumulate). A tied weight is
-  /// listed only at ModelGraph::Tied::first.
+  /// `layer` and are resident, and gradients accumulate (Operation::accumulate). A shared weight is
+  /// listed only at the first of SharedWeight::positions.
   std::vector<TensorId> weights{};
   std::vector<TensorId> gradients{};
   /// Between two stacks of layers: kept as the ends of the chain are, never recomputed.
@@ -44,6 +44,13 @@ struct SharedActivation {
   [[nodiscard]] Ref sum() const { return {.tensor = gradient, .position = position}; }
 };
 
+/// A weight that several positions read (tied embeddings, tables of relative positions): the first
+/// one lists it, the others name it by Ref::position.
+struct SharedWeight {
+  TensorId weight = 0;
+  std::vector<int> positions{};  // ascending
+};
+
 struct ModelGraph {
   std::vector<Tensor> tensors{};
   std::vector<Block> blocks{};  // distinct ones
@@ -53,16 +60,23 @@ struct ModelGraph {
   /// Tensors from the data loader: tokens, labels, images. Resident, scope `microbatch`.
   std::vector<TensorId> inputs{};
   std::optional<TensorId> loss{};
-  /// A weight shared by two positions (tied embeddings): the tensor, and the second position, whose
-  /// block uses Ref::position = first. Empty without tied weights.
-  struct Tied {
-    TensorId weight = 0;
-    TensorId gradient = 0;
-    int first = 0;
-    int second = 0;
-  };
-  std::optional<Tied> tied{};
+  std::vector<SharedWeight> shared_weights{};
   std::optional<SharedActivation> shared{};
+
+  /// Null: a weight of one position alone.
+  [[nodiscard]] const SharedWeight* shared_weight(TensorId weight) const {
+    for (const SharedWeight& each : shared_weights)
+      if (each.weight == weight) return &each;
+    return nullptr;
+  }
 };
+
+/// The position of the block between two stacks of layers.
+[[nodiscard]] inline std::optional<int> between_stacks(const ModelGraph& graph) {
+  for (std::size_t position = 0; position < graph.chain.size(); ++position)
+    if (graph.blocks[static_cast<std::size_t>(graph.chain[position])].between_stacks)
+      return static_cast<int>(position);
+  return std::nullopt;
+}
 
 }  // namespace lockstep

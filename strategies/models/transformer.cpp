@@ -98,12 +98,6 @@ int between_stacks(GraphBuilder& graph, const TransformerParts& encoder,
   return block.finish();
 }
 
-void tie(GraphBuilder& graph, const Ref& table) {
-  const auto last = static_cast<int>(graph.graph.chain.size());
-  graph.graph.tied =
-      ModelGraph::Tied{table.tensor, graph.gradient_of_weight(table.tensor), 0, last};
-}
-
 /// Embedding, layers of the encoder; embedding, layers of the decoder; head.
 void build_encoder_decoder(GraphBuilder& graph, const TransformerConfig& config) {
   TransformerConfig of_encoder = config;
@@ -130,7 +124,6 @@ void build_encoder_decoder(GraphBuilder& graph, const TransformerConfig& config)
   chain.push_back(between_stacks(graph, encoder, decoder, table));
   decoder.encoded = graph.graph.shared->read();
   append_stack(graph, decoder);
-  if (config.tied_embeddings) tie(graph, table);
   decoder.layer = kind_of(graph, config, config.layers - 1);
   chain.push_back(head_block(graph, decoder, table));
   clear_shared_gradient(graph, graph.graph.blocks.back(), "encoder");
@@ -151,12 +144,7 @@ void build_transformer(GraphBuilder& graph, const TransformerConfig& config) {
   std::vector<int>& chain = graph.graph.chain;
   chain.push_back(embedding_block(graph, parts, table));
   append_layers(graph, parts);
-  const int last = static_cast<int>(chain.size());
-  if (config.tied_embeddings || config.mtp) {
-    graph.graph.tied =
-        ModelGraph::Tied{table.tensor, graph.gradient_of_weight(table.tensor), 0, last};
-    table.position = 0;
-  }
+  table.position = 0;
   parts.layer = kind_of(graph, config, config.layers - 1);
   chain.push_back(head_block(graph, parts, table));
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "strategies/layout/passes.hpp"
 #include "strategies/optimizer/gradient_parts.hpp"
@@ -167,29 +168,45 @@ void sum_over(TrainingStepAssembly& step, StageScript& stage, MeshSubAxes Traine
   }
 }
 
-/// The first and the last stage each have a copy of tied embeddings.
-void sum_tied(TrainingStepAssembly& step) {
-  const auto& tied = step.graph.tied;
-  if (!tied) return;
-  const int first = step.stage_of(tied->first);
-  const int second = step.stage_of(tied->second);
-  if (first == second) return;
-  for (const int stage : {first, second}) {
-    const int position = stage == first ? tied->first : tied->second;
-    for (const TrainedWeight& weight : step.trained_at(position)) {
-      if (weight.weight != tied->weight) continue;
-      Operation sum = collective_of(step, Collective::all_reduce, step.program.mesh.axis("pp"),
-                                    "reduce_tied_gradients");
-      sum.communication->participants = {first, second};
-      sum.communication->group = "embedding";
-      sum.stream = stream_of(step, "embedding", step.parallel.updates_by_bucket());
-      sum.after_all = !step.parallel.updates_by_bucket();
-      const Ref ref = step.at(weight.summed, weight, position);
-      sum.reads = {ref};
-      sum.writes = {ref};
-      const RoutineId routine = step.program.add(Routine{"reduce_tied_gradients", {sum}});
-      step.stages[static_cast<std::size_t>(stage)].calls.push_back(
-          {CallWork::other, {routine, 0, 0}});
+/// Stages that read a weight, the first of two copies of one.
+[[nodiscard]] std::set<int> stages_of(const TrainingStepAssembly& step,
+                                      const SharedWeight& shared) {
+  std::set<int> out;
+  for (const int position : shared.positions) out.insert(step.stage_of(position));
+  return out;
+}
+
+[[nodiscard]] Operation sum_over_stages(TrainingStepAssembly& step, const std::set<int>& stages,
+                                        const Ref& gradient) {
+  const Mesh& mesh = step.program.mesh;
+  Operation out =
+      collective_of(step, Collective::all_reduce, without(mesh.axis("pp"), mesh.axis("copies")),
+                    "reduce_tied_gradients");
+  out.communication->participants.assign(stages.begin(), stages.end());
+  out.communication->group = "embedding";
+  out.stream = stream_of(step, "embedding", step.parallel.updates_by_bucket());
+  out.after_all = !step.parallel.updates_by_bucket();
+  out.reads = {gradient};
+  out.writes = {gradient};
+  return out;
+}
+
+/// Every stage that reads a weight of another position has a copy: the last one that of tied
+/// embeddings (NeMo's and Megatron-LM's embedding group), all stages of an encoder or of a decoder
+/// that of its table of relative positions (NeMo, megatron_base_model.py,
+/// allreduce_..._relative_position_embeddings).
+void sum_shared(TrainingStepAssembly& step) {
+  for (const SharedWeight& shared : step.graph.shared_weights) {
+    const std::set<int> stages = stages_of(step, shared);
+    if (stages.size() < 2) continue;
+    for (StageScript& stage : step.stages) {
+      for (const auto& [weight, position] : all_of(step, stage)) {
+        if (weight.weight != shared.weight) continue;
+        Operation sum = sum_over_stages(step, stages, step.at(weight.summed, weight, position));
+        const RoutineId routine =
+            step.program.add(Routine{"reduce_tied_gradients", {std::move(sum)}});
+        stage.calls.push_back({CallWork::other, {routine, 0, 0}});
+      }
     }
   }
 }
@@ -255,7 +272,7 @@ void finish_gradients(TrainingStepAssembly& step) {
   for (StageScript& stage : step.stages) {
     sum_over(step, stage, &TrainedWeight::within, "reduce_within_tp");
   }
-  sum_tied(step);
+  sum_shared(step);
 }
 
 }  // namespace lockstep

@@ -37,25 +37,33 @@ class Scatters {
                         ScriptCall{CallWork::other, {routine, call.position, call.microbatch}});
   }
 
-  /// Whether a position has gradients of tied weights of microbatches that do not come to the other
-  /// position of these weights on the same stage: from the other end of the pipeline.
-  [[nodiscard]] bool is_other_end(int position) const {
-    const auto& tied = step_.graph.tied;
-    return step_.parallel.stage_copies() > 1 && step_.parallel.scatters_every_microbatch() &&
-           tied && tied->second == position;
+  /// Of two chunks on a stage of a bidirectional pipeline each has its own microbatches, whose
+  /// gradients of a shared weight come with its first position in that chunk.
+  [[nodiscard]] std::vector<TrainedWeight> scattered_at(int position) const {
+    if (step_.parallel.stage_copies() == 1 || !step_.parallel.scatters_every_microbatch())
+      return step_.trained_at(position);
+    std::vector<TrainedWeight> out = step_.weights_at(position);
+    std::erase_if(out, [&](const TrainedWeight& one) {
+      const SharedWeight* shared = step_.graph.shared_weight(one.weight);
+      return shared != nullptr && comes_earlier(*shared, position);
+    });
+    return out;
   }
 
-  [[nodiscard]] std::vector<TrainedWeight> scattered_at(int position) const {
-    return is_other_end(position) ? step_.weights_at(position) : step_.trained_at(position);
+  [[nodiscard]] bool comes_earlier(const SharedWeight& shared, int position) const {
+    const int first = chunk_of(position)->first;
+    return std::any_of(shared.positions.begin(), shared.positions.end(),
+                       [&](int other) { return first <= other && other < position; });
   }
 
   /// Those whose last gradient comes with this position.
   [[nodiscard]] std::vector<TrainedWeight> finished(std::vector<TrainedWeight> weights,
                                                     int position) const {
-    if (is_other_end(position))
-      std::erase_if(weights, [this](const TrainedWeight& one) {
-        return one.weight == step_.graph.tied->weight;
-      });
+    const std::vector<TrainedWeight> trained = step_.trained_at(position);
+    std::erase_if(weights, [&](const TrainedWeight& one) {
+      return std::none_of(trained.begin(), trained.end(),
+                          [&](const TrainedWeight& other) { return other.weight == one.weight; });
+    });
     return weights;
   }
 
@@ -93,11 +101,14 @@ class Scatters {
     return end_of_chunk(position);
   }
 
+  [[nodiscard]] std::vector<std::pair<int, int>>::const_iterator chunk_of(int position) const {
+    return std::find_if(step_.chunks.begin(), step_.chunks.end(), [&](const auto& positions) {
+      return positions.first <= position && position < positions.second;
+    });
+  }
+
   [[nodiscard]] std::size_t end_of_chunk(int position) const {
-    const auto chunk =
-        std::find_if(step_.chunks.begin(), step_.chunks.end(), [&](const auto& positions) {
-          return positions.first <= position && position < positions.second;
-        });
+    const auto chunk = chunk_of(position);
     std::size_t out = 0;
     for (auto it = last_.lower_bound(chunk->first); it != last_.lower_bound(chunk->second); ++it)
       out = std::max(out, it->second);

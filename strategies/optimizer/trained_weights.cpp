@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "sim/base/check.hpp"
 #include "strategies/layout/passes.hpp"
@@ -28,13 +29,20 @@ class Finder {
       }
       step_.weights.push_back(std::move(trained));
     }
-    const auto& tied = step_.graph.tied;
-    if (!tied) return;
-    const int second = step_.graph.chain[static_cast<std::size_t>(tied->second)];
-    step_.weights[static_cast<std::size_t>(second)].push_back(known_.at(tied->weight));
+    for (const SharedWeight& shared : step_.graph.shared_weights) list(shared);
   }
 
  private:
+  /// With all blocks that read it.
+  void list(const SharedWeight& shared) {
+    std::set<int> blocks;
+    for (const int position : shared.positions)
+      blocks.insert(step_.graph.chain[static_cast<std::size_t>(position)]);
+    blocks.erase(step_.graph.chain[static_cast<std::size_t>(shared.positions.front())]);
+    for (const int block : blocks)
+      step_.weights[static_cast<std::size_t>(block)].push_back(known_.at(shared.weight));
+  }
+
   /// What a weight is to an optimizer of matrices: the rows are those of the GEMM that reads it,
   /// which are contracted, and columns those of its result. Embeddings and the output layer,
   /// vectors and what no GEMM reads are none (dion muon.py; Megatron-Core optimizer/muon.py).
@@ -210,16 +218,19 @@ void find_trained_weights(TrainingStepAssembly& step) {
 
 std::vector<TrainedWeight> TrainingStepAssembly::trained_at(int position) const {
   std::vector<TrainedWeight> out = weights_at(position);
-  const auto& tied = graph.tied;
-  if (tied && position == tied->second && stage_of(tied->first) == stage_of(position)) {
-    std::erase_if(out, [&](const TrainedWeight& one) { return one.weight == tied->weight; });
-  }
+  std::erase_if(out, [&](const TrainedWeight& one) {
+    const SharedWeight* shared = graph.shared_weight(one.weight);
+    if (shared == nullptr) return false;
+    const int stage = stage_of(position);
+    return std::any_of(shared->positions.begin(), shared->positions.end(),
+                       [&](int other) { return other < position && stage_of(other) == stage; });
+  });
   return out;
 }
 
 Ref TrainingStepAssembly::at(TensorId tensor, const TrainedWeight& weight, int position) const {
-  const bool shared = graph.tied && weight.weight == graph.tied->weight;
-  return {.tensor = tensor, .position = shared ? graph.tied->first : position};
+  const SharedWeight* shared = graph.shared_weight(weight.weight);
+  return {.tensor = tensor, .position = shared != nullptr ? shared->positions.front() : position};
 }
 
 }  // namespace lockstep

@@ -85,7 +85,7 @@ class Gathering {
   /// Shared weights stand at the position of their first use, others at that of the call.
   [[nodiscard]] Ref relative(TensorId tensor, const TrainedWeight& weight) const {
     Ref ref = step_.at(tensor, weight, 0);
-    if (!step_.graph.tied || weight.weight != step_.graph.tied->weight) ref.position.reset();
+    if (step_.graph.shared_weight(weight.weight) == nullptr) ref.position.reset();
     return ref;
   }
 

@@ -4,6 +4,7 @@
 
 #include "sim/base/check.hpp"
 #include "strategies/layout/passes.hpp"
+#include "strategies/pipeline/chunk_positions.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/sharding/placement.hpp"
 
@@ -19,37 +20,11 @@ namespace {
   return !graph.blocks[static_cast<std::size_t>(graph.chain.back())].output;
 }
 
-[[nodiscard]] std::vector<int> layers_of_chunks(int layers, const ParallelConfig& parallel) {
-  if (!parallel.stages.empty()) return parallel.stages;
-  const int chunks = parallel.pp * parallel.vpp;
-  const int missing = parallel.short_edges ? 2 : 0;
-  LOCKSTEP_CHECK((layers + missing) % chunks == 0);
-  std::vector<int> out(static_cast<std::size_t>(chunks), (layers + missing) / chunks);
-  if (parallel.short_edges) {
-    --out.front();
-    --out.back();
-  }
-  return out;
-}
-
-[[nodiscard]] std::vector<std::pair<int, int>> chunk_positions(const ModelGraph& graph,
-                                                               const ParallelConfig& parallel) {
-  const int begin = starts_chain(graph) && graph.chain.size() > 1 ? 1 : 0;
-  const int end =
-      static_cast<int>(graph.chain.size()) - (ends_chain(graph) && graph.chain.size() > 1 ? 1 : 0);
-  std::vector<std::pair<int, int>> out;
-  int position = begin;
-  for (const int layers : layers_of_chunks(end - begin, parallel)) {
-    out.emplace_back(position, position + layers);
-    position += layers;
-  }
-  LOCKSTEP_CHECK(position == end);
-  out.front().first = 0;
-  out.back().second = static_cast<int>(graph.chain.size());
-  if (is_bidirectional(parallel.schedule)) {
-    const std::vector<std::pair<int, int>> copy = out;
-    out.insert(out.end(), copy.begin(), copy.end());
-  }
+[[nodiscard]] ChainOfLayers chain_of(const ModelGraph& graph) {
+  ChainOfLayers out{static_cast<int>(graph.chain.size())};
+  out.first_is_layer = !starts_chain(graph) || out.positions == 1;
+  out.last_is_layer = !ends_chain(graph) || out.positions == 1;
+  out.between_stacks = between_stacks(graph);
   return out;
 }
 
@@ -165,8 +140,8 @@ class Pipeline {
   }
 
   /// The residual stream that enters `position`, or its gradient; `way`: the stage of the other
-  /// end, relative to this one. With it goes what all layers read, or the sum so far of its
-  /// gradient.
+  /// end, relative to this one. With it goes what all layers from there on read, if it is made
+  /// before, or the sum so far of its gradient.
   void receive(int position, int microbatch, bool forward, int way) {
     transfer(position, microbatch, {forward, false, way});
   }
@@ -201,7 +176,7 @@ class Pipeline {
     transfer({.tensor = message.forward ? *block.input : *block.input_gradient}, position,
              microbatch, message);
     const auto& shared = step_.graph.shared;
-    if (!shared) return;
+    if (!shared || position <= shared->position) return;
     transfer(message.forward ? shared->read() : shared->sum(), position, microbatch, message);
   }
 
@@ -238,9 +213,9 @@ class Pipeline {
     (send ? operation.reads : operation.writes) = {moved};
     Routine out{operation.name, {operation}};
     if (part && send) {
-      out.operations.insert(out.operations.begin(), slice(tensor, *part));
+      out.operations.insert(out.operations.begin(), slice(what, *part));
     } else if (part) {
-      out.operations.push_back(gather(*part, tensor));
+      out.operations.push_back(gather(*part, what));
     }
     return step_.program.add(std::move(out));
   }
@@ -268,22 +243,22 @@ class Pipeline {
     return id;
   }
 
-  [[nodiscard]] static Operation slice(TensorId tensor, TensorId part) {
+  [[nodiscard]] static Operation slice(const Ref& what, TensorId part) {
     Operation out;
     out.kind = OperationKind::slice;
     out.name = "send.slice";
     out.purpose = Purpose::communication;
-    out.reads = {Ref{.tensor = tensor}};
+    out.reads = {what};
     out.writes = {Ref{.tensor = part}};
     return out;
   }
 
-  [[nodiscard]] Operation gather(TensorId part, TensorId tensor) const {
+  [[nodiscard]] Operation gather(TensorId part, const Ref& what) const {
     Operation out = collective_of(step_, Collective::all_gather, step_.program.mesh.axis("tp"),
                                   "receive.gather");
     out.communication->cut = Dim::sequence;
     out.reads = {Ref{.tensor = part}};
-    out.writes = {Ref{.tensor = tensor}};
+    out.writes = {what};
     return out;
   }
 
@@ -309,7 +284,7 @@ int TrainingStepAssembly::stage_of(int position) const {
 
 void order_pipeline(TrainingStepAssembly& step) {
   make_roles(step.program, step.parallel);
-  step.chunks = chunk_positions(step.graph, step.parallel);
+  step.chunks = chunk_positions(chain_of(step.graph), step.parallel);
   Pipeline{step}.order();
   sum_losses(step);
 }

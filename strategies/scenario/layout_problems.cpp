@@ -9,6 +9,7 @@
 #include <set>
 
 #include "strategies/layout/scenario_names.hpp"
+#include "strategies/models/count/layers.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/scenario/parallel_fields.hpp"
 #include "strategies/sharding/device_mesh.hpp"
@@ -39,7 +40,6 @@ class LayoutProblemCheck {
     if (product() > kMostRanks) return std::move(out_);  // and multiplies them
     check_batch();
     check_mesh();
-    check_encoder();
     check_pipeline();
     check_exchange();
     check_optimizer();
@@ -144,28 +144,9 @@ class LayoutProblemCheck {
     return transformer == nullptr ? 0 : transformer->kv_heads;
   }
 
-  [[nodiscard]] std::int64_t layers() const {
-    if (const auto* transformer = model_.transformer()) return transformer->layers;
-    if (const auto* mlp = std::get_if<MlpConfig>(&model_.shape)) return mlp->layers;
-    const auto& stages = std::get<ResNetConfig>(model_.shape).stages;
-    return std::accumulate(stages.begin(), stages.end(), std::int64_t{0});
-  }
-
-  [[nodiscard]] bool has_encoder() const {
-    return model_.transformer() != nullptr && model_.transformer()->encoder;
-  }
-
-  /// What all layers of the decoder read stays where the encoder has made it.
-  void check_encoder() {
-    if (!has_encoder()) return;
-    if (parallel_.pp > 1)
-      note("pp", "pp = {}, but encoder and decoder are not cut into stages", parallel_.pp);
-    if (parallel_.cp > 1)
-      note("cp", "cp = {}, but attention of a decoder to an encoder is not cut", parallel_.cp);
-  }
+  [[nodiscard]] std::int64_t layers() const { return layers_of(model_); }
 
   void check_pipeline() {
-    if (has_encoder() && parallel_.pp > 1) return;  // told as such
     const std::int64_t chunks = std::int64_t{parallel_.pp} * parallel_.vpp;
     if (parallel_.pp == 1) {
       if (parallel_.vpp > 1) {
@@ -314,8 +295,11 @@ class LayoutProblemCheck {
     const bool whole_sequence = model.sequence % parallel_.cp != 0;  // told as such
     if (parallel_.sequence_parallel && !whole_sequence && !has_class_token(model))
       out.push_back(sequence_cut(model));
-    if (parallel_.sequence_parallel && model.encoder)
-      out.push_back(whole("encoder_seq", model.encoder->sequence));
+    if (parallel_.sequence_parallel && model.encoder &&
+        model.encoder->sequence % parallel_.cp == 0) {
+      const std::int64_t tokens = model.encoder->sequence / parallel_.cp;
+      out.push_back(whole(parallel_.cp == 1 ? "encoder_seq" : "encoder_seq / cp", tokens));
+    }
     if (model.experts) {
       out.push_back(whole("the experts' ffn", model.experts->ffn));
       const std::int64_t shared = model.experts->shared * model.experts->shared_ffn;
@@ -354,7 +338,7 @@ class LayoutProblemCheck {
   }
 
   void check_context(const TransformerConfig& model) {
-    if (parallel_.cp == 1 || has_class_token(model) || model.encoder) return;
+    if (parallel_.cp == 1 || has_class_token(model)) return;
     const int ulysses = ulysses_degree(parallel_, gpus_per_node_);
     const int ring = parallel_.cp / std::max(1, ulysses);
     const std::int64_t heads = model.heads / parallel_.tp;
@@ -371,6 +355,10 @@ class LayoutProblemCheck {
            "a multiple of them",
            ulysses, kv);
     }
+    if (model.encoder) {
+      check_stacks(model, ring);
+      return;
+    }
     if (ring > 1 && model.attention == AttentionKind::unfused) {
       note("cp_kind", "{}: it needs attention flash",
            parallel_.cp_kind == ContextKind::all_gather
@@ -386,6 +374,18 @@ class LayoutProblemCheck {
     } else {
       divides("cp", parallel_.cp, model.sequence, "seq");
     }
+  }
+
+  /// Relative positions are added to stored scores.
+  void check_stacks(const TransformerConfig& model, int ring) {
+    if (ring > 1)
+      note("cp_kind",
+           "{} cuts attention along the sequence, but scores with relative positions are stored, "
+           "and "
+           "an encoder and a decoder have sequences of their own; it may be ulysses",
+           name_of(context_names(), parallel_.cp_kind));
+    divides("cp", parallel_.cp, model.encoder->sequence, "encoder_seq");
+    divides("cp", parallel_.cp, model.sequence, "seq");
   }
 
   /// As Transformer Engine has it: windows with all-to-alls and all-gathers (TransformerEngine,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "strategies/layout/scenario_names.hpp"
+#include "strategies/models/count/layers.hpp"
 #include "strategies/scenario/layout_problems.hpp"
 #include "strategies/scenario/without_effect.hpp"
 #include "strategies/stacks/cost_of.hpp"
@@ -90,13 +91,9 @@ void check_multiprocessors(ObjectReader& in, const ScenarioParts& parts) {
   }
 }
 
-double layers_of(const ModelConfig& model) {
-  if (const auto* transformer = model.transformer()) {
-    const std::int64_t before = transformer->encoder ? transformer->encoder->layers : 0;
-    return static_cast<double>(transformer->layers + before);
-  }
-  const auto* mlp = std::get_if<MlpConfig>(&model.shape);
-  return mlp == nullptr ? 64 : static_cast<double>(mlp->layers);  // ResNets have fewer blocks
+double layers_written(const ModelConfig& model) {
+  if (std::holds_alternative<ResNetConfig>(model.shape)) return 64;  // they have fewer blocks
+  return static_cast<double>(layers_of(model));
 }
 
 /// More layers, and more times a layer and a microbatch, than a step is written out with: each of
@@ -104,7 +101,7 @@ double layers_of(const ModelConfig& model) {
 void check_length(ObjectReader& in, const ScenarioParts& parts) {
   constexpr double kMostLayers = 10'000;
   constexpr double kMostCalls = 300'000;
-  const double layers = layers_of(parts.model);
+  const double layers = layers_written(parts.model);
   if (layers > kMostLayers)
     return note_at(in, "model.layers",
                    fmt::format("layers = {}; a step of at most {} layers can be simulated", layers,

@@ -235,6 +235,15 @@ class Gemm {
                  joined(cut_by(rules, Dim::kv_heads), rules.attention_kv_heads));
 }
 
+/// Of the heads that a rank has inside attention alone: it adds nothing to the others.
+[[nodiscard]] Placement table_gradient(const PlacedOperand& gradient, const PlacedOperand& scores,
+                                       const Placement& as) {
+  Placement out = gradient_placement(gradient, scores, as);
+  out.partial = joined(out.partial, without(sharding_of(*scores.tensor, as, Dim::heads),
+                                            sharding_of(*gradient.tensor, out, Dim::heads)));
+  return out;
+}
+
 [[nodiscard]] OperandPlacements attention_placements(const Operands& of,
                                                      const ShardingRules& rules) {
   OperandPlacements out;
@@ -248,7 +257,7 @@ class Gemm {
   const auto sinks = write_place(of.operation, gradient_of(Operand::sinks));
   if (sinks) out.writes[*sinks] = gradient_placement(of.writes[*sinks], of.reads[0], out.reads[0]);
   const auto table = write_place(of.operation, gradient_of(Operand::table));
-  if (table) out.writes[*table] = gradient_placement(of.writes[*table], of.reads[0], out.reads[0]);
+  if (table) out.writes[*table] = table_gradient(of.writes[*table], of.reads[0], out.reads[0]);
   return out;
 }
 

@@ -43,7 +43,7 @@ namespace {
   const Mesh& mesh = step.program.mesh;
   const MeshSubAxes replicas = without(weight.over, mesh.axis("copies"));
   out.of_experts = mesh.size(replicas) < mesh.size(mesh.axis("dp_cp"));
-  out.tied = step.graph.tied && weight.weight == step.graph.tied->weight;
+  out.shared = step.graph.shared_weight(weight.weight) != nullptr;
   return out;
 }
 
@@ -55,8 +55,12 @@ namespace {
     BlockOfProgram of{routines.forward,     routines.backward,    {}, block.input, block.output,
                       block.input_gradient, block.output_gradient};
     if (routines.weight_gradients != 0) of.weight_gradients = routines.weight_gradients;
-    for (const TrainedWeight& weight : step.weights[i])
-      of.weights.push_back(block_weight(step, weight));
+    const bool is_last = static_cast<int>(i) == step.graph.chain.back();
+    for (const TrainedWeight& weight : step.weights[i]) {
+      const auto& own = block.weights;
+      const bool lists = std::find(own.begin(), own.end(), weight.weight) != own.end();
+      if (lists || is_last) of.weights.push_back(block_weight(step, weight));
+    }
     out.push_back(std::move(of));
   }
   return out;
@@ -139,6 +143,7 @@ ProgramOfBlocks build_blocks(const ModelConfig& model, const ParallelConfig& par
   run_passes(step, kStrategyPasses, options.checks_passes);
   ProgramOfBlocks out;
   out.blocks = blocks_of(step);
+  out.between_stacks = between_stacks(step.graph);
   out.chain = std::move(step.graph.chain);
   out.program = std::move(step.program);
   return out;

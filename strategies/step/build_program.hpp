@@ -19,7 +19,7 @@ struct BlockWeight {
   std::int64_t state_bytes = 0;     // optimizer states on the device, of all elements
   /// Whether the gradient is reduced over fewer than dp * cp ranks: an expert weight under ep.
   bool of_experts = false;
-  bool tied = false;  // shared with another position
+  bool shared = false;  // with another position
 };
 
 /// A kind of block of the chain in a program.
@@ -31,7 +31,7 @@ struct BlockOfProgram {
   std::optional<TensorId> output{};
   std::optional<TensorId> input_gradient{};
   std::optional<TensorId> output_gradient{};
-  std::vector<BlockWeight> weights{};
+  std::vector<BlockWeight> weights{};  // that it lists, and of the last block the shared ones too
 };
 
 /// A program and the blocks that it is made of.
@@ -39,6 +39,7 @@ struct ProgramOfBlocks {
   Program program;
   std::vector<BlockOfProgram> blocks{};  // the kinds
   std::vector<int> chain{};              // per position: index into blocks
+  std::optional<int> between_stacks{};   // position of an encoder's end
 };
 struct BuildProgramOptions {
   bool ends_with_average = true;  // parameter averaging: of average_every steps the last

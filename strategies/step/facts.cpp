@@ -344,11 +344,15 @@ class Writers {
   MeshSubAxes out = weight.within;
   if (step.parallel.exchange != GradientExchange::parameter_averaging)
     out.insert(out.end(), weight.over.begin(), weight.over.end());
-  const auto& tied = step.graph.tied;
-  const bool apart = tied && weight.weight == tied->weight &&
-                     step.stage_of(tied->first) != step.stage_of(tied->second);
-  const MeshSubAxes pp = step.program.mesh.axis("pp");
-  if (apart) out.insert(out.end(), pp.begin(), pp.end());
+  const SharedWeight* shared = step.graph.shared_weight(weight.weight);
+  const auto elsewhere = [&](int other) {
+    return step.stage_of(other) != step.stage_of(shared->positions.front());
+  };
+  const Mesh& mesh = step.program.mesh;
+  const MeshSubAxes pp = without(mesh.axis("pp"), mesh.axis("copies"));
+  if (shared != nullptr &&
+      std::any_of(shared->positions.begin(), shared->positions.end(), elsewhere))
+    out.insert(out.end(), pp.begin(), pp.end());
   return sorted(out);
 }
 

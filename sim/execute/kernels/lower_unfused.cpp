@@ -186,11 +186,21 @@ void softmax_backward(Lowering& to) {
   return first + std::min(count - 1, exact + far);
 }
 
-/// Scores [b, a, s, t] next to a table [buckets, a].
+/// Scores [b, a, s, t] next to a table [buckets, a], or with more heads.
 struct Distances {
   Distances(const Lowering& to, const PartLayout& by_key, const PartLayout& of_table)
       : scores{by_key}, table{of_table}, causal{to.operation().causal} {
-    if (scores.axes[1].at != table.axes[1].at) kernels::refuse(to.call, "a table of other heads");
+    const std::vector<std::int64_t>& there = table.axes[1].at;
+    for (const std::int64_t head : scores.axes[1].at) {
+      const auto found = std::find(there.begin(), there.end(), head);
+      if (found == there.end()) kernels::refuse(to.call, "a table of other heads");
+      columns.push_back(found - there.begin());
+    }
+  }
+
+  /// Of a bucket and of a head of the scores.
+  [[nodiscard]] std::int64_t place(std::int64_t bucket, std::int64_t head) const {
+    return bucket * table.axes[1].length() + columns[static_cast<std::size_t>(head)];
   }
 
   /// Of the q-th query and the k-th key here.
@@ -201,16 +211,17 @@ struct Distances {
   const PartLayout& scores;
   const PartLayout& table;
   bool causal;
+  std::vector<std::int64_t> columns;  // of the table, by head of the scores
 };
 
 void relative_bias(Lowering& to) {
   const Distances of{to, to.to(Operand::y), to.in(Operand::table)};
-  const std::int64_t heads = of.table.axes[1].length();
+  const std::int64_t heads = of.scores.axes[1].length();
   Table places;
   for (std::int64_t i = 0; i < of.scores.axes[0].length() * heads; ++i) {
     for (std::size_t q = 0; q < of.scores.axes[2].at.size(); ++q) {
       for (std::size_t k = 0; k < of.scores.axes[3].at.size(); ++k)
-        places.push_back(of.bucket(q, k) * heads + i % heads);
+        places.push_back(of.place(of.bucket(q, k), i % heads));
     }
   }
   const std::int64_t count = to.to(Operand::y).elements();
@@ -228,7 +239,7 @@ void relative_bias_backward(Lowering& to) {
   constexpr Operand kTable = gradient_of(Operand::table);
   const Distances of{to, to.in(gradient_of(Operand::y)), to.to(kTable)};
   to.clear(kTable);
-  const std::int64_t heads = of.table.axes[1].length();
+  const std::int64_t heads = of.scores.axes[1].length();
   const auto keys = static_cast<std::int64_t>(of.scores.axes[3].at.size());
   const auto matrix = static_cast<std::int64_t>(of.scores.axes[2].at.size()) * keys;
   std::map<std::int64_t, Table> pairs;
@@ -251,7 +262,7 @@ void relative_bias_backward(Lowering& to) {
     add_parts(to, sums, {sum});
     Table rows_of_table;
     for (std::int64_t head = 0; head < heads; ++head)
-      rows_of_table.push_back(bucket * heads + head);
+      rows_of_table.push_back(of.place(bucket, head));
     KernelLaunch& launch = to.add(F::move, heads, {sum}, {to.written(kTable)});
     launch.numbers = {1};
     launch.tables = {table_of(std::move(rows_of_table)), nullptr};

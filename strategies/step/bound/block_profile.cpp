@@ -126,6 +126,7 @@ BlockCosts BlockProfiles::costs_of(const BlockShapes& shapes, const Mesh& mesh) 
   for (const int kind : shapes.chain)
     for (std::size_t k = 0; k < out.before.size(); ++k)
       out.before[k].push_back(out.before[k].back() + (static_cast<int>(k) == kind ? 1 : 0));
+  out.between_stacks = shapes.between_stacks;
   out.tied = shapes.tied;
   out.residual = shapes.residual;
   return out;

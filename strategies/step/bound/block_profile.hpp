@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "strategies/layout/parallel_config.hpp"
@@ -19,8 +20,9 @@ struct BlockCosts {
   std::vector<int> chain{};            // per position: index into `kinds`
   /// Per kind: prefix counts over positions (one more entry than positions).
   std::vector<std::vector<std::int32_t>> before{};
-  StateBytes tied{};          // of weights tied to the last position
-  std::int64_t residual = 0;  // maximum bytes sent from stage to stage
+  std::optional<int> between_stacks{};  // position of an encoder's end
+  StateBytes tied{};                    // of weights tied to the last position
+  std::int64_t residual = 0;            // minimum bytes sent from stage to stage
 
   [[nodiscard]] const PositionCosts& at(std::size_t position) const {
     return kinds[static_cast<std::size_t>(chain[position])];

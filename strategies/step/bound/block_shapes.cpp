@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "sim/program/kernel.hpp"
+#include "strategies/models/count/layers.hpp"
 #include "strategies/step/bound/operation_bounds.hpp"
 #include "strategies/step/bound/routine_bound.hpp"
 #include "strategies/step/build_program.hpp"
@@ -65,13 +65,6 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   key.add(recipe.first_layers).add(recipe.last_layers);
   key.add(std::int64_t{std::llround(recipe.casts.kernels * 1e6)});
   key.add(std::int64_t{std::llround(recipe.casts.traffic * 1e6)});
-}
-
-[[nodiscard]] std::int64_t layers_of(const ModelConfig& model) {
-  if (const auto* transformer = model.transformer()) return transformer->layers;
-  if (const auto* mlp = std::get_if<MlpConfig>(&model.shape)) return mlp->layers;
-  const auto& stages = std::get<ResNetConfig>(model.shape).stages;
-  return std::accumulate(stages.begin(), stages.end(), std::int64_t{0});
 }
 
 /// The same shapes on as few ranks, stages and microbatches as have them.
@@ -293,6 +286,17 @@ class Shaper {
   return out;
 }
 
+/// The residual stream of the stack of layers that has the smaller one.
+[[nodiscard]] std::int64_t least_residual(const ProgramOfBlocks& of) {
+  std::optional<std::int64_t> out;
+  for (const BlockOfProgram& block : of.blocks) {
+    if (!block.input) continue;
+    const auto bytes = local_bytes(of.program.mesh, of.program.tensors[*block.input]).count();
+    out = std::min(out.value_or(bytes), bytes);
+  }
+  return out.value_or(0);
+}
+
 }  // namespace
 
 void PositionCosts::add(const PositionCosts& other, std::int64_t times) {
@@ -326,10 +330,10 @@ BlockShapes block_shapes(const ModelConfig& model, const ParallelConfig& paralle
   }
   const BlockOfProgram& last = of.blocks[static_cast<std::size_t>(of.chain.back())];
   for (const BlockWeight& weight : last.weights)
-    if (weight.tied)
+    if (weight.shared)
       out.tied.add({weight.weight_bytes, weight.gradient_bytes, weight.state_bytes}, 1);
-  if (last.input)
-    out.residual = local_bytes(of.program.mesh, of.program.tensors[*last.input]).count();
+  out.between_stacks = of.between_stacks;
+  out.residual = least_residual(of);
   return out;
 }
 

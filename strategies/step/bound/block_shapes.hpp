@@ -70,9 +70,10 @@ struct ShapedBlock {
 /// The blocks of a model under one sharding, independent of placement.
 struct BlockShapes {
   std::vector<ShapedBlock> kinds{};
-  std::vector<int> chain{};   // per position: index into `kinds`
-  StateBytes tied{};          // of weights tied to the last position
-  std::int64_t residual = 0;  // maximum bytes sent from stage to stage
+  std::vector<int> chain{};             // per position: index into `kinds`
+  std::optional<int> between_stacks{};  // position of an encoder's end
+  StateBytes tied{};                    // of weights tied to the last position
+  std::int64_t residual = 0;            // minimum bytes sent from stage to stage
 };
 
 [[nodiscard]] BlockShapes block_shapes(const ModelConfig& model, const ParallelConfig& parallel,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "strategies/pipeline/chunk_positions.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
 
 namespace lockstep {
@@ -90,29 +91,12 @@ class Layout {
     return static_cast<std::size_t>(model_chunk(parallel_.schedule, parallel_.pp, stage, c));
   }
 
-  /// As chunk_positions() does.
   void cut() {
-    const auto positions = static_cast<std::int64_t>(profile_.blocks->chain.size());
-    const std::int64_t chunks = std::int64_t{parallel_.pp} * parallel_.vpp;
-    chunks_.reserve(static_cast<std::size_t>(chunks));
-    sums_.reserve(static_cast<std::size_t>(chunks));
-    const std::int64_t layers = positions - 2;
-    const std::int64_t each = (layers + (parallel_.short_edges ? 2 : 0)) / chunks;
-    std::int64_t position = 1;
-    for (std::int64_t c = 0; c < chunks; ++c) {
-      std::int64_t size = each;
-      if (!parallel_.stages.empty()) size = parallel_.stages[static_cast<std::size_t>(c)];
-      if (parallel_.short_edges && (c == 0 || c + 1 == chunks)) --size;
-      chunks_.push_back(
-          {static_cast<std::size_t>(position), static_cast<std::size_t>(position + size)});
-      position += size;
-    }
-    chunks_.front().first = 0;
-    chunks_.back().last = static_cast<std::size_t>(positions);
-    if (parallel_.stage_copies() > 1) {
-      const std::vector<Range> copy = chunks_;
-      chunks_.insert(chunks_.end(), copy.begin(), copy.end());
-    }
+    const ChainOfLayers chain{.positions = static_cast<int>(profile_.blocks->chain.size()),
+                              .between_stacks = profile_.blocks->between_stacks};
+    for (const auto& [first, last] : chunk_positions(chain, parallel_))
+      chunks_.push_back({static_cast<std::size_t>(first), static_cast<std::size_t>(last)});
+    sums_.reserve(chunks_.size());
     for (const Range& range : chunks_)
       sums_.push_back(profile_.blocks->sum(range.first, range.last));
     stages_.reserve(static_cast<std::size_t>(parallel_.pp));

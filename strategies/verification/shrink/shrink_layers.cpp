@@ -46,6 +46,16 @@ std::int64_t fewer_layers(std::int64_t layers, const ParallelConfig& whole,
   return each * chunks - edges;
 }
 
+void divide_layers(TransformerConfig& model, std::int64_t layers) {
+  std::int64_t& encoder = model.encoder->layers;
+  const std::int64_t share = (layers * encoder + model.layers / 2) / (encoder + model.layers);
+  const std::int64_t least = layers < 4 ? 1 : 2;
+  const std::int64_t of_encoder = std::min(encoder, least);
+  const std::int64_t of_decoder = std::min(model.layers, least);
+  encoder = std::max(of_encoder, std::min(share, layers - of_decoder));
+  model.layers = layers - encoder;
+}
+
 std::vector<int> fewer_stages(const std::vector<int>& stages, int chunks, std::int64_t least) {
   std::vector<int> out;
   for (int chunk = 0; chunk < chunks; ++chunk) out.push_back(few_of_stage(stages, chunk, chunks));

@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "strategies/models/count/layers.hpp"
 #include "strategies/verification/shrink/shrink_parts.hpp"
 
 namespace lockstep::shrinking {
@@ -45,12 +46,6 @@ void shrink_resnet(ResNetConfig& model, const SizedLayout& whole, const SizedLay
   set("frames", model.frames, 3);
 }
 
-[[nodiscard]] std::int64_t* layers_of(ModelConfig& model) {
-  if (auto* transformer = std::get_if<TransformerConfig>(&model.shape)) return &transformer->layers;
-  if (auto* mlp = std::get_if<MlpConfig>(&model.shape)) return &mlp->layers;
-  return nullptr;
-}
-
 /// A ResNet's stages are of as many blocks as those of the pipeline together.
 void fit_blocks(ResNetConfig& model, const ShrinkLimits& limits, std::int64_t blocks) {
   if (!stays(limits, "model.stages")) model.stages = fewer_blocks(model.stages, blocks);
@@ -60,23 +55,39 @@ void fit_blocks(ResNetConfig& model, const ShrinkLimits& limits, std::int64_t bl
   return std::adjacent_find(stages.begin(), stages.end(), std::not_equal_to<>{}) != stages.end();
 }
 
+[[nodiscard]] bool keeps_layers(const ModelConfig& model, const ShrinkLimits& limits) {
+  if (std::holds_alternative<ResNetConfig>(model.shape)) return stays(limits, "model.stages");
+  const TransformerConfig* transformer = model.transformer();
+  const bool encodes = transformer != nullptr && transformer->encoder;
+  return stays(limits, "model.layers") || (encodes && stays(limits, "model.encoder_layers"));
+}
+
+void set_layers(ModelConfig& model, const ShrinkLimits& limits, std::int64_t layers) {
+  if (auto* resnet = std::get_if<ResNetConfig>(&model.shape)) {
+    fit_blocks(*resnet, limits, layers);
+  } else if (auto* mlp = std::get_if<MlpConfig>(&model.shape)) {
+    mlp->layers = layers;
+  } else {
+    auto& transformer = std::get<TransformerConfig>(model.shape);
+    if (transformer.encoder) return divide_layers(transformer, layers);
+    transformer.layers = layers;
+  }
+}
+
 /// Where a scenario says how many layers each part of the pipeline has, the model follows.
 void shrink_stages(SizedLayout& small, const ShrinkLimits& limits) {
   std::vector<int>& stages = small.parallel.stages;
   const int chunks = small.parallel.pp * small.parallel.vpp;
-  std::int64_t* layers = layers_of(small.model);
-  auto* resnet = std::get_if<ResNetConfig>(&small.model.shape);
-  const std::int64_t least = layers != nullptr ? *layers : sum(resnet->stages);
+  const std::int64_t least = layers_of(small.model);
   const bool keeps = stays(limits, "parallel.stages");
-  if (stays(limits, layers != nullptr ? "model.layers" : "model.stages")) {
+  if (keeps_layers(small.model, limits)) {
     const bool fits = static_cast<int>(stages.size()) == chunks;
     if (!fits && !keeps) stages = spread_layers(least, chunks, is_uneven(stages));
     return;
   }
   if (!keeps) stages = fewer_stages(stages, chunks, least);
   const auto together = std::accumulate(stages.begin(), stages.end(), std::int64_t{0});
-  if (layers != nullptr) *layers = together;
-  if (resnet != nullptr) fit_blocks(*resnet, limits, together);
+  set_layers(small.model, limits, together);
 }
 
 }  // namespace

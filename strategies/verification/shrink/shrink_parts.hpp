@@ -37,6 +37,8 @@ void shrink_transformer(TransformerConfig& model, const SizedLayout& whole,
 /// `least` if there were as many. Both layouts have their degrees.
 [[nodiscard]] std::int64_t fewer_layers(std::int64_t layers, const ParallelConfig& whole,
                                         const ParallelConfig& small, std::int64_t least);
+/// So many layers in all, divided over an encoder and a decoder as now, with two each if possible.
+void divide_layers(TransformerConfig& model, std::int64_t layers);
 /// The same for explicit stages: unequal and empty stages are preserved.
 [[nodiscard]] std::vector<int> fewer_stages(const std::vector<int>& stages, int chunks,
                                             std::int64_t least);

@@ -40,7 +40,11 @@ class Shrinking {
     if (model_.mtp) set("mtp.layers", model_.mtp->layers, few(was_.mtp->layers, 2));
     if (was_.position_rows > 0) set("position_rows", model_.position_rows, position_rows());
     if (model_.experts) shrink_experts(*model_.experts);
-    set("layers", model_.layers, layers());
+    if (model_.encoder && small_.pp > 1) {
+      shrink_stacks();
+    } else {
+      set("layers", model_.layers, layers());
+    }
   }
 
  private:
@@ -137,9 +141,25 @@ class Shrinking {
 
   void shrink_encoder(EncoderStack& encoder) const {
     const EncoderStack was = encoder;
-    set("encoder_layers", encoder.layers, few(was.layers, 2));
+    if (small_.pp == 1) set("encoder_layers", encoder.layers, few(was.layers, 2));
     set("encoder_seq", encoder.sequence, sequence(was.sequence));
     set("buckets", encoder.buckets, few(was.buckets, 8));
+  }
+
+  /// Layers of both stacks together are divided into stages.
+  void shrink_stacks() {
+    const std::int64_t encoder = was_.encoder->layers;
+    const auto together = [&](std::int64_t least) {
+      return fewer_layers(encoder + was_.layers, whole_, small_, least);
+    };
+    if (keeps("layers") && keeps("encoder_layers")) return;
+    if (keeps("layers")) {
+      model_.encoder->layers = std::max<std::int64_t>(1, together(was_.layers + 1) - was_.layers);
+    } else if (keeps("encoder_layers")) {
+      model_.layers = std::max<std::int64_t>(1, together(encoder + 1) - encoder);
+    } else {
+      divide_layers(model_, together(std::min<std::int64_t>(4, encoder + was_.layers)));
+    }
   }
 
   /// Few patches of few pixels; ranks that share them have as many each.

@@ -103,9 +103,8 @@ TEST_CASE("a transformer is an embedding, its layers and a head") {
   CHECK(kind(1) == "layer");
   CHECK(kind(3) == "layer");
   CHECK(kind(4) == "head");
-  REQUIRE(graph.tied.has_value());
-  CHECK(graph.tied->first == 0);
-  CHECK(graph.tied->second == 4);
+  REQUIRE(graph.shared_weights.size() == 1);
+  CHECK(graph.shared_weights.front().positions == std::vector<int>{0, 4});
 }
 
 TEST_CASE("what a layer of GPT does, forward and backward") {

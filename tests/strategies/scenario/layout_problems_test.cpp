@@ -429,7 +429,7 @@ TEST_CASE("a diffusion transformer is cut as a decoder is") {
   Check{shape, with_pp(2, PipelineOrder::one_f_one_b)}.is_possible();
 }
 
-TEST_CASE("an encoder and a decoder are cut by tensor and data parallelism alone") {
+TEST_CASE("layers of an encoder and of a decoder are divided together, tokens by all-to-alls") {
   TransformerConfig shape = gpt();
   shape.kv_heads = shape.heads;
   shape.attention = AttentionKind::unfused;
@@ -440,8 +440,18 @@ TEST_CASE("an encoder and a decoder are cut by tensor and data parallelism alone
   Check{shape, sequence}.says("tp", {"tp = 4", "encoder_seq = 90"});
   shape.encoder->sequence = 92;
   Check{shape, sequence}.is_possible();
-  Check{shape, with_pp(2, PipelineOrder::one_f_one_b)}.says("pp", {"pp = 2", "encoder"});
-  Check{shape, with_cp(2, ContextKind::ring)}.says("cp", {"cp = 2", "encoder"});
+  shape.layers = 4;
+  Check{shape, with_pp(6, PipelineOrder::one_f_one_b)}.is_possible();
+  Check{shape, with_pp(8, PipelineOrder::one_f_one_b)}.says(
+      "pp", {"12 layers cannot be cut", "pp * vpp = 8 * 1", "stages=2,2,2,2,1,1,1,1"});
+  ParallelConfig stages = with_pp(2, PipelineOrder::one_f_one_b);
+  stages.stages = {8, 3};
+  Check{shape, stages}.says("stages", {"add up to 11 layers", "the model has 12"});
+  Check{shape, with_cp(4, ContextKind::ulysses)}.is_possible();
+  for (const auto& [kind, name] :
+       {std::pair{ContextKind::ring, "ring"}, std::pair{ContextKind::all_gather, "all_gather"}})
+    Check{shape, with_cp(2, kind)}.says("cp_kind", {name, "relative positions", "may be ulysses"});
+  Check{shape, with_cp(8, ContextKind::ulysses)}.says("cp", {"cp = 8", "encoder_seq = 92"});
   ParallelConfig sharded = with_dp(2);
   sharded.zero = 3;
   Check{shape, sharded}.is_possible();

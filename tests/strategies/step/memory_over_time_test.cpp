@@ -135,6 +135,34 @@ TEST_CASE("activations of 1F1B: a stage holds as many microbatches as stages fol
   CHECK(second - third == microbatch);
 }
 
+// Without dropout a layer of a decoder keeps of attention residual stream and norm (4sbh), queries,
+// keys and values (6), probabilities 2as^2b and context (2); of that to the encoder stream and norm
+// (4), queries (2), keys and values 4s'bh, probabilities 2ass'b, context (2); of the MLP stream and
+// norm (4), both sides of the activation (16): 40sbh. RMS norms: 4sb each.
+TEST_CASE("activations of a decoder's stages: in flight, each with the encoder's result, 2s'bh") {
+  TransformerConfig t5 = gpt(8);
+  t5.dropout = 0;
+  t5.bias = false;
+  t5.norm = Normalization::rms;
+  t5.positions = Positions::none;
+  t5.attention = AttentionKind::unfused;
+  t5.encoder = EncoderStack{.layers = 4, .sequence = 96, .buckets = 8};
+  ParallelConfig with;
+  with.pp = 6;
+  with.schedule = PipelineOrder::one_f_one_b;
+  with.global_batch = 12;
+  const auto all = accounts(t5, with);
+  constexpr std::int64_t kS = 64;
+  constexpr std::int64_t kEncoded = 96;
+  constexpr std::int64_t kH = 128;
+  constexpr std::int64_t kA = 8;
+  const std::int64_t layer =
+      40 * kS * kH + 4 * kEncoded * kH + 2 * kA * kS * (kS + kEncoded) + 3 * 4 * kS;
+  // The second and third of four, which have neither embedding nor head.
+  CHECK(most(all[3], Category::activation) - most(all[4], Category::activation) ==
+        2 * layer + 2 * kEncoded * kH);
+}
+
 TEST_CASE("ZeRO-3: gathered weights are given up layer by layer") {
   // Shards of all weights, and the layer that computes; with prefetch the next one too. The
   // embedding and the head are smaller than a layer here.

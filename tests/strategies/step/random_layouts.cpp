@@ -264,6 +264,40 @@ RandomLayout shrunk(RandomLayout layout) {
   return layout;
 }
 
+RandomLayout encoder_decoder(RandomLayout layout) {
+  const TransformerConfig drawn = layout.shape();
+  TransformerConfig shape;
+  shape.hidden = drawn.hidden;
+  shape.heads = drawn.heads;
+  shape.head_size = std::max<std::int64_t>(1, drawn.hidden / drawn.heads);
+  shape.sequence = drawn.sequence;
+  shape.vocabulary = drawn.vocabulary;
+  shape.gated = drawn.gated;
+  shape.function = drawn.gated ? ActivationFunction::geglu : ActivationFunction::relu;
+  shape.norm = Normalization::rms;
+  shape.bias = false;
+  shape.positions = Positions::none;
+  shape.attention = AttentionKind::unfused;
+  shape.dropout = drawn.dropout;
+  shape.tied_embeddings = drawn.tied_embeddings;
+  shape.layers = std::max<std::int64_t>(1, drawn.layers * 2 / 5);
+  shape.encoder =
+      EncoderStack{std::max<std::int64_t>(1, drawn.layers - shape.layers), 2 * drawn.sequence, 8};
+  layout.model = transformer(shape);
+  ParallelConfig& parallel = layout.parallel;
+  parallel.cp_kind = ContextKind::ulysses;
+  parallel.ep = 1;
+  parallel.etp = 0;
+  parallel.form.router_weights = ParallelConfig{}.form.router_weights;
+  parallel.recipe.stores_dispatched = false;
+  std::erase_if(parallel.recompute_modules, [](RecomputeModule module) {
+    return module != RecomputeModule::core_attn && module != RecomputeModule::layernorm &&
+           module != RecomputeModule::mlp;
+  });
+  if (parallel.recompute_modules.empty()) parallel.recompute = Recompute::none;
+  return layout;
+}
+
 std::string to_string(const RandomLayout& layout) {
   const ParallelConfig& p = layout.parallel;
   const TransformerConfig& m = layout.shape();

@@ -27,6 +27,10 @@ struct RandomLayout {
 /// numbers. Not always possible().
 [[nodiscard]] RandomLayout shrunk(RandomLayout layout);
 
+/// The strategies of a layout on an encoder with a decoder, which have all of the model's layers
+/// together. Not always possible().
+[[nodiscard]] RandomLayout encoder_decoder(RandomLayout layout);
+
 /// "tp 2 cp 4 (ring) pp 1 dp 2 ep 2 zero 3 ...", to find a layout again.
 [[nodiscard]] std::string to_string(const RandomLayout& layout);
 

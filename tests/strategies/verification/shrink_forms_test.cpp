@@ -98,6 +98,42 @@ TEST_CASE("an encoder and a decoder both shrink") {
   CHECK(small.model.transformer()->encoder->sequence % small.parallel.tp == 0);
 }
 
+TEST_CASE("an encoder and a decoder on stages shrink together, each in its share of them") {
+  ParallelConfig parallel;
+  parallel.pp = 8;
+  parallel.dp = 8;
+  parallel.schedule = PipelineOrder::one_f_one_b;
+  parallel.global_batch = 512;
+  ModelConfig model = model_of("t5-11b");
+  CHECK(test::trouble_shrinking(model, parallel, 8) == "");
+  const ShrunkLayout small = shrink(model, parallel, 8);
+  const TransformerConfig& shape = *small.model.transformer();
+  CHECK(shape.layers == shape.encoder->layers);  // 24 and 24
+  CHECK((shape.layers + shape.encoder->layers) % small.parallel.pp == 0);
+  // Of a deeper encoder, with layers given per stage or not.
+  std::get<TransformerConfig>(model.shape).encoder->layers = 72;
+  CHECK(test::trouble_shrinking(model, parallel, 8) == "");
+  const ShrunkLayout deep = shrink(model, parallel, 8);
+  CHECK(deep.model.transformer()->encoder->layers >= deep.model.transformer()->layers);
+  parallel.stages = {13, 13, 13, 13, 13, 13, 13, 5};
+  CHECK(test::trouble_shrinking(model, parallel, 8) == "");
+  parallel.stages.clear();
+  parallel.schedule = PipelineOrder::interleaved;
+  parallel.vpp = 2;
+  CHECK(test::trouble_shrinking(model, parallel, 8) == "");
+}
+
+TEST_CASE("an encoder and a decoder keep their tokens cut among ranks") {
+  ParallelConfig parallel;
+  parallel.cp = 8;
+  parallel.cp_kind = ContextKind::ulysses;
+  parallel.dp = 8;
+  parallel.global_batch = 512;
+  ModelConfig model = model_of("t5-11b");
+  std::get<TransformerConfig>(model.shape).sequence = 128;
+  CHECK(test::trouble_shrinking(model, parallel, 8) == "");
+}
+
 TEST_CASE("parameter servers stay several, and so do the steps between averages") {
   ParallelConfig parallel;
   parallel.dp = 64;

@@ -13,6 +13,7 @@
 #include "sim/config/json_values.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/layout/scenario_names.hpp"
+#include "strategies/models/count/layers.hpp"
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
@@ -381,7 +382,7 @@ std::int64_t divisible(LayoutKey key, const Scenario& scenario) {
       return shape != nullptr ? shape->heads : 0;
     case LayoutKey::pp:
     case LayoutKey::vpp:
-      return shape != nullptr ? shape->layers : 0;
+      return shape != nullptr ? layers_of(scenario.model) : 0;
     case LayoutKey::ep:
       return shape != nullptr && shape->experts ? shape->experts->experts : 0;
     case LayoutKey::cp:

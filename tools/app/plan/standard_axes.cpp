@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "strategies/models/count/layers.hpp"
 #include "strategies/stacks/software_stack.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 
@@ -38,7 +39,7 @@ class StandardAxes {
  public:
   explicit StandardAxes(const Scenario& scenario) : scenario_{scenario} {
     if (const auto* shape = scenario.model.transformer()) {
-      layers_ = shape->layers;
+      layers_ = layers_of(scenario.model);
       sequence_ = shape->sequence;
       experts_ = shape->experts ? shape->experts->experts : 1;
     }

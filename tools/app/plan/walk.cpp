@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "strategies/models/count/layers.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 
@@ -212,18 +213,15 @@ std::optional<PlanRule> LayoutWalk::set(LayoutKey key, std::int64_t number, std:
   return std::nullopt;
 }
 
-/// An encoder and a decoder have no layers that stages could divide.
 std::optional<PlanRule> LayoutWalk::set_stages(std::int64_t pp) {
   parallel_.pp = static_cast<int>(pp);
   if (setting_.ranks() % (parallel_.tp * pp) != 0) return PlanRule::gpus;
-  const TransformerConfig* shape = setting_.scenario().model.transformer();
-  const bool whole = shape != nullptr && shape->encoder.has_value();
-  return pp > layers() + 2 || (whole && pp > 1) ? std::optional{PlanRule::layers} : std::nullopt;
+  return pp > layers() + 2 ? std::optional{PlanRule::layers} : std::nullopt;
 }
 
 std::int64_t LayoutWalk::layers() const {
   const TransformerConfig* shape = setting_.scenario().model.transformer();
-  return shape != nullptr ? shape->layers : 1'000'000;
+  return shape != nullptr ? layers_of(setting_.scenario().model) : 1'000'000;
 }
 
 std::optional<PlanRule> LayoutWalk::only_first(bool matters, std::size_t digit) const {
@@ -332,9 +330,6 @@ std::optional<PlanRule> LayoutWalk::set_zero(std::int64_t zero, std::size_t digi
   const bool replicas = std::int64_t{parallel_.dp} * parallel_.cp * parallel_.stage_copies() > 1;
   parallel_.zero = replicas ? static_cast<int>(zero) : 0;
   if (!replicas && digit != 0) return PlanRule::duplicate;
-  const TransformerConfig* shape = setting_.scenario().model.transformer();
-  const bool shares = shape != nullptr && shape->encoder.has_value();
-  if (shares && parallel_.zero == 3) return PlanRule::stack;  // as layout_problems() says
   defaults_ = setting_.defaults(parallel_.zero, parallel_.pp > 1);
   if (defaults_ == nullptr) return PlanRule::stack;
   const bool offload = parallel_.state.offload;

@@ -6,6 +6,7 @@
 
 #include "sim/base/math.hpp"
 #include "strategies/models/count/count.hpp"
+#include "strategies/models/count/layers.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/step/requested_scenario.hpp"
@@ -91,8 +92,8 @@ std::int64_t state_bytes(const ParallelConfig& parallel) {
 
 /// Layers times microbatches, with which the time of a trial grows.
 std::int64_t calls_of(const Scenario& scenario) {
-  const auto* transformer = scenario.model.transformer();
-  return scenario.parallel.microbatches() * (transformer == nullptr ? 1 : transformer->layers);
+  const bool has_layers = scenario.model.transformer() != nullptr;
+  return scenario.parallel.microbatches() * (has_layers ? layers_of(scenario.model) : 1);
 }
 
 /// Tries changes of a layout and counts how many.

@@ -265,6 +265,13 @@ TEST_CASE("no step is below its bounds: diffusion transformers") {
   hold_all(seed_of(12), denoising, cases(), 3);
 }
 
+// Stages of the encoder send other messages than those of the decoder.
+TEST_CASE("no step is below its bounds: encoders with decoders") {
+  hold_all(
+      seed_of(13), [](RandomLayout layout) { return enlarged(encoder_decoder(std::move(layout))); },
+      cases(), 3);
+}
+
 TEST_CASE("shapes of a model whose layers repeat are those of all its layers") {
   // block_shapes() looks at few of them, and CallChain at the order of their operations alone; the
   // expectation is the program of all layers, bounded routine by routine.

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "strategies/pipeline/pipeline_order.hpp"
 #include "tests/strategies/step/numbers/numbers_harness.hpp"
 
 // An encoder and a decoder under every way of cutting a model that they have, against one device.
@@ -70,16 +71,137 @@ TEST_CASE("gated MLPs, one layer per stack and more of the encoder compute what 
   }
 }
 
-TEST_CASE("what an encoder and a decoder cannot be cut by is said") {
-  const ModelConfig model = model_of(t5());
+// Two stages have three and two layers, or parts of the encoder's or the decoder's; the encoder's
+// result and the sum so far of its gradient travel with the decoder's residual stream.
+TEST_CASE("stages of an encoder and a decoder compute what one device does") {
+  TransformerConfig shape = t5();
+  shape.encoder->layers = 3;
+  for (const PipelineOrder order :
+       {PipelineOrder::naive, PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
+        PipelineOrder::interleaved, PipelineOrder::zb_h1, PipelineOrder::zb_h2,
+        PipelineOrder::zb_1p, PipelineOrder::zb_2p, PipelineOrder::zb_v, PipelineOrder::v_half,
+        PipelineOrder::v_min, PipelineOrder::dualpipe_v, PipelineOrder::dualpipe}) {
+    for (const bool overlap : {false, true}) {
+      CAPTURE(static_cast<int>(order));
+      ParallelConfig parallel = layout();
+      parallel.pp = 2;
+      parallel.schedule = order;
+      parallel.vpp = order == PipelineOrder::interleaved || is_v(order) ? 2 : 1;
+      if (parallel.vpp == 2) parallel.stages = {1, 3, 1, 1};
+      parallel.global_batch = 8;
+      if (overlap) parallel.overlap = {Overlap::pp};
+      shape.tied_embeddings = overlap;
+      check(model_of(shape), parallel, 7);
+      parallel.tp = 2;
+      parallel.sequence_parallel = overlap;
+      check(model_of(shape), parallel);
+    }
+  }
+}
+
+TEST_CASE("layers of an encoder and a decoder are on any stages") {
+  const ModelConfig model = model_of(t5());  // 2 and 3 layers
+  const std::vector<std::vector<int>> all{{2, 0, 0, 3}, {0, 1, 1, 3}, {1, 2, 1, 1}, {2, 1, 1, 1},
+                                          {1, 1, 3, 0}, {5, 0, 0, 0}, {0, 0, 0, 5}, {2, 0, 3, 0}};
+  for (const std::vector<int>& stages : all) {
+    for (const PipelineOrder order :
+         {PipelineOrder::gpipe, PipelineOrder::one_f_one_b, PipelineOrder::dualpipe}) {
+      CAPTURE(static_cast<int>(order));
+      ParallelConfig parallel = layout();
+      parallel.pp = 4;
+      parallel.stages = stages;
+      parallel.schedule = order;
+      parallel.global_batch = 16;
+      check(model, parallel);
+    }
+  }
+}
+
+TEST_CASE("many stages of an encoder and a decoder, sharded and with layers done again") {
+  TransformerConfig shape = t5();
+  shape.encoder->layers = 5;
+  for (const int zero : {0, 1, 2, 3}) {
+    for (const Recompute how : {Recompute::none, Recompute::full}) {
+      for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::dualpipe}) {
+        for (const auto reduces :
+             {GradientReduction::last_microbatch, GradientReduction::every_microbatch}) {
+          if (zero < 2 && reduces == GradientReduction::every_microbatch) continue;
+          CAPTURE(zero);
+          ParallelConfig parallel = layout(2);
+          parallel.pp = 4;
+          parallel.schedule = order;
+          parallel.zero = zero;
+          parallel.recompute = how;
+          parallel.reduce_gradients = reduces;
+          parallel.global_batch = 32;
+          check(model_of(shape), parallel);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("stages of an encoder and a decoder with operands kept as cast and with Muon") {
+  TransformerConfig shape = t5();
+  shape.encoder->layers = 3;
   ParallelConfig parallel = layout();
   parallel.pp = 2;
   parallel.schedule = PipelineOrder::one_f_one_b;
-  CHECK(trouble(model, parallel, single_device(parallel)) ==
-        "pp = 2, but encoder and decoder are not cut into stages");
-  parallel = context(ContextKind::ring, 2, false);
-  CHECK(trouble(model, parallel, single_device(parallel)) ==
-        "cp = 2, but attention of a decoder to an encoder is not cut");
+  ParallelConfig sharded = parallel;
+  sharded.dp = 2;
+  sharded.zero = 1;
+  sharded.global_batch *= 2;
+  check_software(model_of(shape), {parallel, sharded});
+}
+
+// Heads are exchanged for tokens before each attention, in three sequences: those of both stacks
+// and, of keys and values for the decoder, the encoder's again.
+TEST_CASE("tokens of an encoder and a decoder cut among ranks compute what one device does") {
+  for (const double dropout : {0.0, 0.2}) {
+    TransformerConfig shape = t5();
+    shape.dropout = dropout;
+    const ModelConfig model = model_of(shape);
+    for (const int cp : {2, 4}) check(model, context(ContextKind::ulysses, cp, true));
+    ParallelConfig parallel = context(ContextKind::ulysses, 2, true);
+    parallel.tp = 2;
+    check(model, parallel);
+    parallel.sequence_parallel = true;
+    check(model, parallel);
+    parallel.zero = 3;
+    parallel.recompute = Recompute::full;
+    check(model, parallel);
+    parallel = context(ContextKind::ulysses, 2, true);
+    parallel.recompute = Recompute::selective;
+    parallel.overlap = {Overlap::cp};
+    check(model, parallel);
+  }
+}
+
+TEST_CASE("stages of an encoder and a decoder whose tokens are cut among ranks") {
+  TransformerConfig shape = t5();
+  shape.encoder->layers = 3;
+  for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::zb_v}) {
+    ParallelConfig parallel = context(ContextKind::ulysses, 2, true);
+    parallel.pp = 2;
+    parallel.schedule = order;
+    if (order == PipelineOrder::zb_v) {
+      parallel.vpp = 2;
+      parallel.stages = {1, 2, 1, 2};
+    }
+    parallel.global_batch *= 2;
+    check(model_of(shape), parallel);
+  }
+}
+
+TEST_CASE("what an encoder and a decoder cannot be cut by is said") {
+  const ModelConfig model = model_of(t5());
+  for (const ContextKind kind : {ContextKind::ring, ContextKind::all_gather}) {
+    const ParallelConfig parallel = context(kind, 2, false);
+    CHECK(trouble(model, parallel, single_device(parallel)) ==
+          std::string{kind == ContextKind::ring ? "ring" : "all_gather"} +
+              " cuts attention along the sequence, but scores with relative positions are stored, "
+              "and an encoder and a decoder have sequences of their own; it may be ulysses");
+  }
 }
 
 }  // namespace

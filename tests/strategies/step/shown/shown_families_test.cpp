@@ -57,6 +57,38 @@ TEST_CASE(
         Sent{own.count + encoders.count, own.bytes + encoders.bytes});
 }
 
+TEST_CASE("encoder-decoder: stages of the decoder send the encoder's result on") {
+  const Shown shown("encoder-decoder",
+                    {"parallel.pp=4", "parallel.schedule=1f1b", "parallel.dp=16"});
+  constexpr std::int64_t kInput = 2LL * 2 * 512 * 1024;  // bf16, 2 sequences
+  constexpr std::int64_t kTargets = 2LL * 2 * 114 * 1024;
+  // 4 microbatches over three boundaries, of which the last lies in the decoder.
+  const std::vector<Sent> forward{messages(4, 1, kInput), messages(4, 1, kInput),
+                                  messages(4, 1, kTargets), Sent{}};
+  for (std::size_t i = 0; i < shown.simulated_ranks(); ++i) {
+    const std::size_t stage = shown.timeline().ranks[i].role;
+    CAPTURE(stage);
+    CHECK(shown.sent("pp", "send.forward", i) == forward[stage]);
+    CHECK(shown.sent("pp", "send.shared.forward", i) ==
+          (stage == 2 ? messages(4, 1, kInput) : Sent{}));
+    CHECK(shown.sent("pp", "send.shared.backward", i) ==
+          (stage == 3 ? messages(4, 1, kInput) : Sent{}));
+  }
+}
+
+TEST_CASE("encoder-decoder: all-to-alls before and after attention, of both stacks' tokens") {
+  const Shown shown("encoder-decoder",
+                    {"model.seq=128", "parallel.cp=4", "parallel.cp_kind=ulysses", "parallel.dp=16",
+                     "parallel.micro_batch=8"});
+  // T5-3B: 32 heads of 128, so queries, keys, values and contexts have 4h a token.
+  constexpr std::int64_t kInput = 2LL * 8 * 512 * 4 * 1024 / 4;
+  constexpr std::int64_t kTargets = 2LL * 8 * 128 * 4 * 1024 / 4;
+  CHECK(shown.sent("cp", "encoder_layer.forward") == messages(23, 4, kInput));
+  // Four for its own tokens; queries and contexts of these, keys and values of the encoder's.
+  CHECK(shown.sent("cp", "decoder_layer.forward") ==
+        Sent{23 * 8, 23 * (6 * kTargets + 2 * kInput)});
+}
+
 TEST_CASE("diffusion-transformer: what scales tokens is summed where ranks have different ones") {
   constexpr std::int64_t kTokens = 2LL * 32 * 256 * 1152;  // bf16, 32 images
   constexpr std::int64_t kVector = 2LL * 32 * 1152;

@@ -94,4 +94,53 @@ TEST_CASE("tied embeddings: their gradients are summed between the first and the
   CHECK(TrainingStepUnderTest{transformer(tied), with}.traffic("embedding") == Traffic{});
 }
 
+namespace {
+
+/// 8 layers of an encoder of 2s tokens, 4 of a decoder of s; 16 numbers per head by distance.
+[[nodiscard]] TransformerConfig encoder_decoder() {
+  TransformerConfig out = shape();
+  out.attention = AttentionKind::unfused;
+  out.positions = Positions::none;
+  out.tied_embeddings = true;
+  out.encoder = EncoderStack{.layers = 8, .sequence = 2 * kS, .buckets = 16};
+  return out;
+}
+
+}  // namespace
+
+// Stages of the encoder, then of the decoder (Megatron-LM, schedules.py, get_tensor_shapes of
+// encoder_and_decoder): the first ones send 2s'bh, those of the decoder 2sbh and, in addition,
+// 2s'bh of the encoder's result.
+TEST_CASE("pipeline of an encoder and a decoder: 2s'bh, then 2sbh and 2s'bh, forward and back") {
+  for (const int tp : {1, 2}) {
+    CAPTURE(tp);
+    ParallelConfig with = layout();
+    with.pp = 6;
+    with.tp = tp;
+    with.schedule = PipelineOrder::one_f_one_b;
+    const TrainingStepUnderTest step{transformer(encoder_decoder()), with};
+    const Traffic input{kM, kM * 2 * kStream / tp};
+    const Traffic targets{kM, kM * kStream / tp};
+    for (std::size_t stage = 0; stage < 6; ++stage) {
+      CAPTURE(stage);
+      const Traffic none{};
+      CHECK(step.traffic(OperationKind::send, "send.forward", stage) == (stage == 5   ? none
+                                                                         : stage == 4 ? targets
+                                                                                      : input));
+      CHECK(step.traffic(OperationKind::send, "send.shared.forward", stage) ==
+            (stage == 4 ? input : none));
+      CHECK(step.traffic(OperationKind::send, "send.backward", stage) == (stage == 0   ? none
+                                                                          : stage == 5 ? targets
+                                                                                       : input));
+      CHECK(step.traffic(OperationKind::send, "send.shared.backward", stage) ==
+            (stage == 5 ? input : none));
+      // 2Vh/t of the token table on the first stage, on the decoder's first and on the last; a
+      // table of relative positions on all stages of its stack, 2 * 16a/t.
+      const std::int64_t table = stage == 0 || stage >= 4 ? 2 * kV * kH / tp : 0;
+      CHECK(step.traffic("embedding", stage) ==
+            Traffic{table > 0 ? 2 : 1, table + 2 * 16 * 8 / tp});
+    }
+  }
+}
+
 }  // namespace lockstep::test::volumes

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "strategies/layout/scenario_names.hpp"
+#include "strategies/models/count/layers.hpp"
 #include "tools/app/plan/launch/launch_writers.hpp"
 
 namespace lockstep::app {
@@ -53,8 +54,8 @@ std::string with_comments(const LaunchFlags& flags) {
 std::vector<int> layers_by_chunk(const Scenario& scenario) {
   const ParallelConfig& parallel = scenario.parallel;
   if (!parallel.stages.empty()) return parallel.stages;
-  const TransformerConfig* shape = scenario.model.transformer();
-  const int layers = shape != nullptr ? static_cast<int>(shape->layers) : 0;
+  const bool has_layers = scenario.model.transformer() != nullptr;
+  const int layers = has_layers ? static_cast<int>(layers_of(scenario.model)) : 0;
   const int chunks = parallel.pp * parallel.vpp;
   const int missing = parallel.short_edges ? 1 : 0;
   std::vector<int> out(static_cast<std::size_t>(chunks), (layers + 2 * missing) / chunks);
