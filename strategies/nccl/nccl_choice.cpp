@@ -90,7 +90,8 @@ std::string spec_of(const NcclTuning& tuning, const NcclFacts& facts, Collective
     case NcclAlgorithm::collnet_direct:
     case NcclAlgorithm::collnet_chain:
       return "sharp";
-    case NcclAlgorithm::nvls:
+    case NcclAlgorithm::nvls:  // between nodes by CollNet
+      return facts.nodes > 1 ? "sharp" : "nvls";
     case NcclAlgorithm::nvls_tree:
       return "nvls";
     case NcclAlgorithm::pat:

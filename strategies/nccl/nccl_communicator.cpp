@@ -14,12 +14,11 @@
 namespace lockstep {
 namespace {
 
-/// Whether switches can reduce for the communicator: NVLS is not picked where it cannot be played,
-/// say as links to a switch have failed.
-bool has_reducing_switches(const PlacedCommunicator& placed,
-                           Collective collective = Collective::all_reduce) {
-  const CollectiveAlgorithm* nvls = find_algorithm(collective, "nvls");
-  return nvls != nullptr && validate(*nvls, placed.input({}, 0, std::nullopt)).empty();
+/// Whether an algorithm can be played: those of switches are not picked elsewhere, say as links to
+/// a switch have failed.
+bool can_play(const PlacedCommunicator& placed, Collective collective, std::string_view name) {
+  const CollectiveAlgorithm* algorithm = find_algorithm(collective, name);
+  return algorithm != nullptr && validate(*algorithm, placed.input({}, 0, std::nullopt)).empty();
 }
 
 Duration time_of(double bytes, Rate rate) {
@@ -29,7 +28,7 @@ Duration time_of(double bytes, Rate rate) {
 NcclFacts facts_of(const NcclTuning& tuning, const Device& device,
                    const PlacedCommunicator& placed) {
   NcclFacts out = nccl_facts_of(tuning, placed.cluster(), device, placed.placement());
-  if (out.nvls.channels > 0 && !has_reducing_switches(placed)) out.nvls = {};
+  if (out.nvls.channels > 0 && !can_play(placed, Collective::all_reduce, "nvls")) out.nvls = {};
   return out;
 }
 
@@ -53,7 +52,8 @@ std::optional<NcclPick> NcclCommunicator::pick(Collective collective, Bytes size
                                                const AutomaticChoice& how) const {
   if (how.symmetric_windows)
     if (auto of_windows = pick_of_windows(collective, size, how.zero_ctas)) return of_windows;
-  auto choice = nccl_choice(*tuning_, facts_, collective, size, filters_);
+  const NcclFacts facts = facts_for(collective, how);
+  auto choice = nccl_choice(*tuning_, facts, collective, size, filters_);
   if (!choice) return std::nullopt;
   ParsedSpecs parsed = parse_specs(choice->spec, collective);
   if (parsed.specs.size() != 1) return std::nullopt;
@@ -61,20 +61,26 @@ std::optional<NcclPick> NcclCommunicator::pick(Collective collective, Bytes size
   out.spec = std::move(parsed.specs.front());
   out.text = fmt::format("{}, {}, {} channel{}", choice->spec, nccl_name(choice->protocol),
                          choice->channels, choice->channels == 1 ? "" : "s");
-  if (const auto estimate = nccl_pick(*tuning_, facts_, collective, size, filters_))
+  if (const auto estimate = nccl_pick(*tuning_, facts, collective, size, filters_))
     out.model = estimate->time;
-  out.cost = nccl_cost_key(*tuning_, facts_, collective, *choice);
-  out.terms = nccl_cost_terms(*tuning_, facts_, out.cost, size);
+  out.cost = nccl_cost_key(*tuning_, facts, collective, *choice);
+  out.terms = nccl_cost_terms(*tuning_, facts, out.cost, size);
   out.provenance = nccl_cost_provenance(tuning_->costs, out.cost);
-  out.launch = nccl_overhead(*tuning_, facts_, collective, size, *choice);
+  out.launch = nccl_overhead(*tuning_, facts, collective, size, *choice);
   out.choice = *std::move(choice);
+  return out;
+}
+
+NcclFacts NcclCommunicator::facts_for(Collective collective, const AutomaticChoice& how) const {
+  NcclFacts out = facts_;
+  out.has_collnet = how.collnet && out.nodes > 1 && can_play(placed_, collective, "sharp");
   return out;
 }
 
 std::optional<NcclPick> NcclCommunicator::pick_of_windows(Collective collective, Bytes size,
                                                           bool zero_ctas) const {
   if (!placed_.layout().nvlink_domain) return std::nullopt;
-  const bool multicast = facts_.nvls.channels > 0 && has_reducing_switches(placed_, collective);
+  const bool multicast = facts_.nvls.channels > 0 && can_play(placed_, collective, "nvls");
   const NcclSymmetricCase of{facts_.architecture, facts_.ranks, collective, size, multicast};
   if (nccl_takes_copy_engines(tuning_->windows, of, zero_ctas)) return by_copy_engines(collective);
   const auto kernel = nccl_symmetric_pick(tuning_->windows, of);

@@ -46,7 +46,8 @@ class NcclCommunicator {
   [[nodiscard]] const NcclFacts& facts() const { return facts_; }
   /// Empty if NCCL cannot execute it, or if filters exclude every choice. `how`: with symmetric
   /// windows in one NVLink domain the choice is among symmetric kernels and copy engines; filters
-  /// do not count for these.
+  /// do not count for these. With collnet switches of the network reduce, where `sharp` can be
+  /// played.
   [[nodiscard]] std::optional<NcclPick> pick(Collective collective, Bytes size,
                                              const AutomaticChoice& how = {}) const;
   /// Input for a chosen algorithm: its rings follow NVLinks inside a node.
@@ -58,6 +59,8 @@ class NcclCommunicator {
   [[nodiscard]] Duration copy_engine_launch() const;
 
  private:
+  /// The facts of one collective.
+  [[nodiscard]] NcclFacts facts_for(Collective collective, const AutomaticChoice& how) const;
   [[nodiscard]] std::optional<NcclPick> pick_of_windows(Collective collective, Bytes size,
                                                         bool zero_ctas) const;
   [[nodiscard]] NcclPick symmetric(const NcclSymmetricEstimate& kernel, Bytes size) const;

@@ -7,8 +7,11 @@ namespace {
 bool plays(const NcclCase& one, NcclAlgorithm algorithm) {
   if (algorithm == NcclAlgorithm::ring) return true;
   if (one.all_reduce()) return algorithm != NcclAlgorithm::pat;
-  return one.by_parts() && (algorithm == NcclAlgorithm::pat || algorithm == NcclAlgorithm::nvls ||
-                            algorithm == NcclAlgorithm::collnet_direct);
+  if (!one.by_parts()) return false;
+  // Versions without NVLS have rings alone for these.
+  const bool collnet =
+      algorithm == NcclAlgorithm::collnet_direct && one.tuning.has[NcclAlgorithm::nvls];
+  return algorithm == NcclAlgorithm::pat || algorithm == NcclAlgorithm::nvls || collnet;
 }
 
 /// What is on and off.

@@ -251,8 +251,9 @@ ParallelField algorithms_field() {
       "algorithms",
       "Collective algorithm by group, as for `collective --algorithm`; auto:by=replay: the "
       "fastest in a replay of the collective alone; auto:by=nccl,windows=symmetric: NCCL's choice "
-      "with buffers in symmetric windows, with cta_policy=zero by copy engines where it can "
-      "(default: auto:by=nccl, NCCL's choice)",
+      "with buffers in symmetric windows, with cta_policy=zero by copy engines where it can; "
+      "auto:by=nccl,collnet=enable: NCCL's choice with reductions in the network (SHARP) (default: "
+      "auto:by=nccl, NCCL's choice)",
       [](const ValueReader& given, Config& out) {
         given.object([&out](ObjectReader& in) {
           for (const std::string_view group : kGroups) {

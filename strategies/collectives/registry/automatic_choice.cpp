@@ -19,18 +19,21 @@ std::string set(std::string_view parameter, AutomaticChoice& choice) {
     choice.symmetric_windows = true;
   } else if (parameter == "cta_policy=zero") {
     choice.zero_ctas = true;
+  } else if (parameter == "collnet=enable") {
+    choice.collnet = true;
   } else {
     return fmt::format(
-        "auto takes by=nccl or by=replay, and with by=nccl windows=symmetric and cta_policy=zero, "
-        "got \"{}\"",
+        "auto takes by=nccl or by=replay, and with by=nccl windows=symmetric, cta_policy=zero and "
+        "collnet=enable, got \"{}\"",
         parameter);
   }
   return {};
 }
 
 std::string problem_of(const AutomaticChoice& choice) {
-  if (choice.by == AutomaticChoice::By::replay && (choice.symmetric_windows || choice.zero_ctas))
-    return "windows and cta_policy are NCCL's: they go with by=nccl";
+  const bool asks_nccl = choice.symmetric_windows || choice.zero_ctas || choice.collnet;
+  if (choice.by == AutomaticChoice::By::replay && asks_nccl)
+    return "windows, cta_policy and collnet are NCCL's: they go with by=nccl";
   if (choice.zero_ctas && !choice.symmetric_windows)
     return "cta_policy=zero needs windows=symmetric: copy engines write into registered windows";
   return {};
@@ -40,8 +43,8 @@ std::string problem_of(const AutomaticChoice& choice) {
 
 std::string AutomaticChoice::text() const {
   if (by == By::replay) return "auto:by=replay";
-  return fmt::format("auto:by=nccl{}{}", symmetric_windows ? ",windows=symmetric" : "",
-                     zero_ctas ? ",cta_policy=zero" : "");
+  return fmt::format("auto:by=nccl{}{}{}", symmetric_windows ? ",windows=symmetric" : "",
+                     zero_ctas ? ",cta_policy=zero" : "", collnet ? ",collnet=enable" : "");
 }
 
 bool is_automatic(std::string_view text) {

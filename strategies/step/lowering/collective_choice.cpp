@@ -60,6 +60,8 @@ constexpr int kLongestRing = 256;
 
 bool uses_fabric_switches(const std::map<std::string, std::string>& algorithms) {
   return std::any_of(algorithms.begin(), algorithms.end(), [](const auto& of_group) {
+    const ParsedAutomaticChoice automatic = parse_automatic_choice(of_group.second);
+    if (automatic.choice) return automatic.choice->collnet;
     const ParsedSpecs parsed = parse_specs(of_group.second, Collective::all_reduce);
     return std::any_of(parsed.specs.begin(), parsed.specs.end(), [](const AlgorithmSpec& spec) {
       return spec.algorithm->auxiliary_ranks == AuxiliaryRanks::fabric_switches;

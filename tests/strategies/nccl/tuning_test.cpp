@@ -178,6 +178,39 @@ TEST_CASE("CollNet needs a network that reduces") {
   CHECK(of(with, collnet_direct, ll).why_not == "Simple alone");
 }
 
+// COLLECTIVES, section 2.1: all-gather and reduce-scatter by ring, PAT, NVLS and CollNet direct.
+TEST_CASE("CollNet gathers and scatters, fastest where a ring has many steps") {
+  NcclFacts facts = hgx_h100(16);
+  facts.nvls = {8, 40_GBps, 48_GBps};
+  facts.has_collnet = true;
+  for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter}) {
+    const auto all = nccl_estimates(tuning_of(), facts, collective, 1_GiB);
+    CHECK(of(all, collnet_chain, simple).why_not == "not for this collective");
+    CHECK(of(all, nvls_tree, simple).why_not == "not for this collective");
+    // As many GPUs as channels: 8 * 48 * .85 = 326.4 GB/s, 3289.7 us; 2 * (3.7 + 7 * .4) + 31 us
+    CHECK(of(all, collnet_direct, simple).allowed);
+    CHECK(of(all, collnet_direct, simple).time > 3333_us);
+    CHECK(of(all, collnet_direct, simple).time < 3334_us);
+    // In nodes 8 * 40 * .85 * 7/8 * 7/8 = 208.25 GB/s: 5156.0 us; 25 + 18 us
+    CHECK(of(all, nvls, simple).allowed);
+    CHECK(of(all, nvls, simple).time > 5198_us);
+    CHECK(of(all, nvls, simple).time < 5200_us);
+    const auto pick = [&](Bytes size) {
+      return nccl_pick(tuning_of(), facts, collective, size)->algorithm;
+    };
+    CHECK(pick(1_MiB) == collnet_direct);
+    CHECK(pick(8_GiB) == ring);  // 8 * 48 * 128/127 GB/s
+    facts.has_collnet = false;
+    CHECK(pick(1_MiB) == ring);
+    facts.has_collnet = true;
+  }
+  // NCCL 2.12 has rings alone.
+  NcclTuning before = tuning_of();
+  before.has[nvls] = false;
+  const auto old = nccl_estimates(before, facts, Collective::all_gather, 1_MiB);
+  CHECK(of(old, collnet_direct, simple).why_not == "not for this collective");
+}
+
 TEST_CASE("PAT is for one GPU per node") {
   NcclFacts facts = hgx_h100(16);
   facts.nvlink = false;

@@ -191,6 +191,20 @@ TEST_CASE("the same where one switch reduces for several groups") {
   CHECK(all.classes < all.ranks);
 }
 
+TEST_CASE("the same where switches of the network reduce, if NCCL takes them") {
+  const auto place = [](std::mt19937_64&, int ranks) {
+    return cluster_of("dgx-h100", nodes_full(ranks));
+  };
+  const Totals all = hold_all(29, place, [](std::mt19937_64& draw, FoldCase& of) {
+    for (const char* group : {"dp", "tp", "hsdp"}) {
+      if (draw() % 2 == 0) continue;
+      of.layout.parallel.algorithms[group] = "auto:by=nccl,collnet=enable";
+      of.name += fmt::format("; {} with CollNet", group);
+    }
+  });
+  CHECK(all.classes < all.ranks);
+}
+
 TEST_CASE("the same where copy engines do some collectives beside computation") {
   const auto place = [](std::mt19937_64&, int ranks) {
     return cluster_of("dgx-h100", nodes_full(ranks));

@@ -68,7 +68,7 @@ SpecialNames take_special(const std::string& list) {
   }
   // NCCL's before the fastest, each once.
   const auto key = [](const AutomaticChoice& of) {
-    return std::tuple{of.by, of.symmetric_windows, of.zero_ctas};
+    return std::tuple{of.by, of.symmetric_windows, of.zero_ctas, of.collnet};
   };
   std::sort(out.choices.begin(), out.choices.end(),
             [&](const AutomaticChoice& a, const AutomaticChoice& b) { return key(a) < key(b); });

@@ -17,8 +17,9 @@ void add_candidate_options(const Command& command, CandidateNames& names) {
           "--algorithm,--algorithms,-a", names.algorithms,
           "One or several, separated by commas, with parameters as in parameter_server:shards=4; "
           "`lockstep list algorithms` names them. all: all that the cluster allows; auto:by=nccl: "
-          "NCCL's choice, with windows=symmetric that of registered buffers, and with "
-          "cta_policy=zero of copy engines; auto:by=replay: the fastest in the simulation; auto: "
+          "NCCL's choice, with windows=symmetric that of registered buffers, with cta_policy=zero "
+          "of copy engines, and with collnet=enable of SHARP; auto:by=replay: the fastest in the "
+          "simulation; auto: "
           "both (default: ring)")
       ->type_name("NAME,...");
   command

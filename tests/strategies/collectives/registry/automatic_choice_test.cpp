@@ -17,8 +17,10 @@ bool refused(std::string_view text, std::string_view because) {
 }
 
 TEST_CASE("choices in place of an algorithm are read and written back") {
-  for (const char* text : {"auto:by=nccl", "auto:by=replay", "auto:by=nccl,windows=symmetric",
-                           "auto:by=nccl,windows=symmetric,cta_policy=zero"})
+  for (const char* text :
+       {"auto:by=nccl", "auto:by=replay", "auto:by=nccl,windows=symmetric",
+        "auto:by=nccl,windows=symmetric,cta_policy=zero", "auto:by=nccl,collnet=enable",
+        "auto:by=nccl,windows=symmetric,collnet=enable"})
     CHECK(read_back(text) == text);
   CHECK(read_back("auto:by=nccl:windows=symmetric") == "auto:by=nccl,windows=symmetric");
   CHECK(read_back("auto:windows=symmetric,by=nccl") == "auto:by=nccl,windows=symmetric");
@@ -32,6 +34,8 @@ TEST_CASE("what is no choice says why") {
   CHECK(refused("auto:by=nccl,", "got \"\""));
   CHECK(refused("auto:windows=symmetric", "by=nccl or by=replay"));
   CHECK(refused("auto:by=replay,windows=symmetric", "go with by=nccl"));
+  CHECK(refused("auto:by=replay,collnet=enable", "go with by=nccl"));
+  CHECK(refused("auto:by=nccl,collnet=1", "collnet=enable, got \"collnet=1\""));
   // NCCL's copy engines write into registered windows.
   CHECK(refused("auto:by=nccl,cta_policy=zero", "needs windows=symmetric"));
 }

@@ -195,6 +195,30 @@ TEST_CASE("registered buffers: a step takes the kernels, copy engines and times 
   }
 }
 
+TEST_CASE("CollNet: a step reduces, scatters and gathers in the network as `collective` does") {
+  const std::string choice = "auto:by=nccl,collnet=enable";
+  for (const Collective collective :
+       {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather}) {
+    TrainingStepFixture step{"dgx-h100", 4, {{"dp", choice}}};
+    for (const std::int64_t size : {std::int64_t{1} << 20U, std::int64_t{1} << 26U}) {
+      const auto [time, by] = step.time(collective, ranks(0, 32), Bytes{size});
+      const auto row = rows_of(fmt::format("lockstep collective {} --algorithm {} --cluster "
+                                           "dgx-h100 --nodes 4 --size {}",
+                                           to_string(collective), choice, size))
+                           .at(0);
+      INFO(to_string(collective), " ", size, " by ", by);
+      CHECK(row.at("algorithm").get<std::string>() == choice);
+      CHECK(row.at("chosen").get<std::string>().starts_with(by));
+      CHECK(time == doctest::Approx(row.at("time_s").get<double>()).epsilon(1e-12));
+      if (size == 1 << 20U) CHECK(by == "sharp");
+    }
+    // One node has none.
+    CHECK(step.time(collective, ranks(0, 8), 64_MiB).second != "sharp");
+  }
+  TrainingStepFixture without{"dgx-h100", 4, {}};
+  CHECK(without.time(Collective::all_gather, ranks(0, 32), 1_MiB).second != "sharp");
+}
+
 TEST_CASE("copy engines of a group take their launch and direct copies' time") {
   TrainingStepFixture step{"dgx-h100", 2, {{"dp", "copy_engine"}}};
   const auto [time, by] = step.time(Collective::all_gather, ranks(8, 8), 64_MiB);

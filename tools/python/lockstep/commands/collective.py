@@ -105,8 +105,9 @@ def collective(
     algorithm: One or several, separated by commas, with parameters as in
         parameter_server:shards=4; `lockstep list algorithms` names them. all: all that
         the cluster allows; auto:by=nccl: NCCL's choice, with windows=symmetric that of
-        registered buffers, and with cta_policy=zero of copy engines; auto:by=replay: the
-        fastest in the simulation; auto: both (default: ring)
+        registered buffers, with cta_policy=zero of copy engines, and with collnet=enable
+        of SHARP; auto:by=replay: the fastest in the simulation; auto: both (default:
+        ring)
     schedule: MSCCL XML file with a schedule to compare; repeatable
     slots: Messages in flight per connection of imported schedules; 0: rendezvous
         (default: the protocol's)
