@@ -151,14 +151,21 @@ void set_gemm(Kernel& kernel, const Gemm& gemm) {
   kernel.over_tokens = gemm.over_tokens;
 }
 
+/// Columns that are computed of a symmetric result of this side: half of its tiles by kernels that
+/// write each also on the other side of the diagonal (syrk: dion newton_schulz_triton.py, ns_line_1
+/// and ns_line_2; Emerging-Optimizers' tsyrk), as a GEMM of half as many.
+std::int64_t columns_of_symmetric(const MatrixStack& form, std::int64_t side) {
+  return form.symmetric ? (side + 1) / 2 : side;
+}
+
 /// Newton-Schulz iterations of the shorter side m: X X^T, A A and B X, 4 m^2 n + 2 m^3 FLOPs
-/// (Jordan et al., Muon, 2024; dion newton_schulz_triton.py), without use of the symmetry of the
-/// first two.
+/// (Jordan et al., Muon, 2024), half of the first two where their symmetry is used.
 std::vector<SeriesGemm> newton_schulz(const MatrixStack& form, std::int64_t matrices) {
   const std::int64_t m = std::min(form.rows, form.columns);
   const std::int64_t n = std::max(form.rows, form.columns);
+  const std::int64_t some = columns_of_symmetric(form, m);
   const double times = form.iterations;
-  return {{times, matrices, m, m, n}, {times, matrices, m, m, m}, {times, matrices, m, n, m}};
+  return {{times, matrices, m, some, n}, {times, matrices, m, some, m}, {times, matrices, m, n, m}};
 }
 
 /// The same on one block of matrices that are cut along one side: its Gram matrix, or what follows
@@ -167,8 +174,9 @@ std::vector<SeriesGemm> block_iteration(const MatrixStack& form, std::int64_t ma
   const bool columns = form.column_parts > 1;
   const std::int64_t side = columns ? form.rows : form.columns;
   const std::int64_t cut = columns ? form.columns / form.column_parts : form.rows / form.row_parts;
-  if (gram) return {{1, matrices, side, side, cut}};
-  return {{1, matrices, side, side, side}, {1, matrices, side, cut, side}};
+  const std::int64_t some = columns_of_symmetric(form, side);
+  if (gram) return {{1, matrices, side, some, cut}};
+  return {{1, matrices, side, some, side}, {1, matrices, side, cut, side}};
 }
 
 /// SOAP of one side m, the other n: the gradient's Gram matrix, the projection of the gradient into

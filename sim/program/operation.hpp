@@ -90,6 +90,11 @@ struct MatrixStack {
   std::int64_t count = 1;  // matrices per item: one, or one for each expert
   int row_parts = 1;
   int column_parts = 1;
+  /// orthogonalize: blocks of every matrix, each of which is taken as a matrix of its own.
+  int rows_apart = 1;
+  int columns_apart = 1;
+  /// orthogonalize, gram: products that are symmetric are computed by half.
+  bool symmetric = false;
   int iterations = 5;       // orthogonalize: of Newton-Schulz
   bool normalized = false;  // orthogonalize: the norm of every matrix is 1 or less already
   std::int64_t largest_side = 10000;  // precondition: longer sides have no preconditioner

@@ -115,8 +115,14 @@ struct BucketForm {
 
 /// How ranks of a tensor-parallel group orthogonalize the matrices that are cut over them: each
 /// rank all of each matrix, or each rank its block, with Gram matrices all-reduced in every
-/// iteration (Megatron-Core, muon_tp_mode).
-enum class MuonBlocks : std::uint8_t { duplicated, distributed };
+/// iteration, or each its block as a matrix of its own (Megatron-Core, muon_tp_mode).
+enum class MuonBlocks : std::uint8_t { duplicated, distributed, blockwise };
+
+/// Degrees of tensor parallelism, for attention and MLPs and for experts, that cut matrices.
+struct MatrixCuts {
+  int tp = 1;
+  int etp = 1;
+};
 
 /// Precision of model states, per parameter; 2 + 2 + 12 bytes by default.
 struct StateConfig {
@@ -128,6 +134,9 @@ struct StateConfig {
   bool offload = false;         // optimizer states and update on the host
   int newton_schulz_steps = 5;  // muon
   MuonBlocks muon_blocks = MuonBlocks::duplicated;
+  bool muon_syrk = false;
+  /// blockwise, of a device that has whole matrices: those of the layout that it stands for.
+  MatrixCuts muon_cuts{};
   int precondition_frequency = 10;  // soap: steps between two bases of its preconditioners
   std::int64_t max_preconditioner_dim = 10000;  // soap: longer sides have no preconditioner
 

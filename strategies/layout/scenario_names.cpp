@@ -102,7 +102,8 @@ const Names<Optimizer>& optimizer_names() {
 
 const Names<MuonBlocks>& muon_blocks_names() {
   static const Names<MuonBlocks> names{{"duplicated", MuonBlocks::duplicated},
-                                       {"distributed", MuonBlocks::distributed}};
+                                       {"distributed", MuonBlocks::distributed},
+                                       {"blockwise", MuonBlocks::blockwise}};
   return names;
 }
 

@@ -43,7 +43,7 @@ std::vector<std::vector<int>> rings_of(const PlacedCommunicator& placed) {
 NcclCommunicator::NcclCommunicator(const NcclTuning& tuning, NcclFilters filters,
                                    const Device& device, PlacedCommunicator placed)
     : tuning_{&tuning},
-      filters_{std::move(filters)},
+      filters_{filters},
       placed_{std::move(placed)},
       facts_{facts_of(tuning, device, placed_)},
       node_rings_{rings_of(placed_)} {}

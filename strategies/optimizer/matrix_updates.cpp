@@ -93,7 +93,7 @@ class MatrixUpdates {
     out.operations.push_back(momentum(of, stack));
     const bool cut = !of.owners.empty();
     if (cut) stack = moved(of, stack, this->stack(of, "owned", true, false), true, out);
-    const bool blocks = !of.blocks.empty() && !is_distributed(of);
+    const bool blocks = !of.blocks.empty() && !is_distributed(of) && !is_blockwise();
     if (blocks) stack = gathered(of, stack, this->stack(of, "whole", true, true), out);
     stack = transformed(of, stack, out);
     if (blocks) stack = sliced(stack, this->stack(of, "block", true, false), out);
@@ -157,6 +157,11 @@ class MatrixUpdates {
     return step_.parallel.state.optimizer == Optimizer::soap;
   }
 
+  /// Blocks are matrices.
+  [[nodiscard]] bool is_blockwise() const {
+    return step_.parallel.state.muon_blocks == MuonBlocks::blockwise && !preconditions();
+  }
+
   /// Blocks of one side stay where they are.
   [[nodiscard]] bool is_distributed(const Matrices& of) const {
     const bool one_side = of.form.row_parts == 1 || of.form.column_parts == 1;
@@ -199,7 +204,8 @@ class MatrixUpdates {
 
   [[nodiscard]] TensorId transformed(const Matrices& of, TensorId from, Routine& out) {
     if (is_distributed(of)) return iterated(of, from, out);
-    const TensorId to = stack(of, preconditions() ? "preconditioned" : "orthogonal", true, true);
+    const TensorId to =
+        stack(of, preconditions() ? "preconditioned" : "orthogonal", true, !is_blockwise());
     Operation operation = preconditions() ? computed(OperationKind::precondition, "precondition")
                                           : computed(OperationKind::orthogonalize, "orthogonalize");
     operation.matrices = of.form;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -75,8 +76,39 @@ class Finder {
       LOCKSTEP_CHECK(!contracted || out.columns == 1);  // rows come first
       (contracted ? out.rows : out.columns) *= extent.size;
       (contracted ? out.row_parts : out.column_parts) *= mesh.size(extent.shards);
+      (contracted ? out.rows_apart : out.columns_apart) *= parts_apart(weight, extent);
     }
+    out.symmetric = state.muon_syrk;
+    if (is_blockwise()) take_blocks(out);
     return out;
+  }
+
+  [[nodiscard]] bool is_blockwise() const {
+    const StateConfig& state = step_.parallel.state;
+    return state.optimizer == Optimizer::muon && state.muon_blocks == MuonBlocks::blockwise;
+  }
+
+  /// A rank's block is all that it takes.
+  static void take_blocks(MatrixStack& of) {
+    of.rows /= of.row_parts;
+    of.columns /= of.column_parts;
+    of.row_parts = of.column_parts = 1;
+  }
+
+  /// Blocks along a dimension, on a device that has all of them (device_mesh.hpp).
+  [[nodiscard]] int parts_apart(const Tensor& weight, const Extent& extent) const {
+    if (!is_blockwise()) return 1;
+    const MatrixCuts& cuts = step_.parallel.state.muon_cuts;
+    switch (extent.dim) {
+      case Dim::heads:
+        return cuts.tp;
+      case Dim::kv_heads:
+        return static_cast<int>(std::gcd<std::int64_t>(cuts.tp, extent.size));
+      case Dim::ffn:
+        return find_extent(weight, Dim::expert) != nullptr ? cuts.etp : cuts.tp;
+      default:
+        return 1;
+    }
   }
 
   /// A weight that two blocks share is found once.

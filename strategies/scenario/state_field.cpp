@@ -62,9 +62,13 @@ StateConfig read_state(ObjectReader& in, Dtype precision) {
   state.muon_blocks = state_choice(
       in,
       {"muon_tp_mode",
-       "muon: duplicated, every tensor-parallel rank orthogonalizes all of each matrix; or "
-       "distributed, each its block, with Gram matrices all-reduced (default: duplicated)"},
+       "muon: duplicated, every tensor-parallel rank orthogonalizes all of each matrix; "
+       "distributed, each its block, with Gram matrices all-reduced; or blockwise, each its block "
+       "as a matrix of its own (default: duplicated)"},
       "mode", muon_blocks_names(), state.muon_blocks);
+  state.muon_syrk =
+      in.boolean({"muon_use_syrk", "muon: compute symmetric products by half (default: false)"},
+                 state.muon_syrk);
   state.precondition_frequency =
       static_cast<int>(in.integer({"precondition_frequency",
                                    "soap: steps between two bases of its preconditioners (default: "
@@ -87,6 +91,7 @@ JsonValue state_json(const StateConfig& state) {
   if (state.optimizer == Optimizer::muon) {
     out.push_back({"newton_schulz_steps", {}, json_of(std::int64_t{state.newton_schulz_steps})});
     out.push_back({"muon_tp_mode", {}, json_of(name_of(muon_blocks_names(), state.muon_blocks))});
+    out.push_back({"muon_use_syrk", {}, json_of(state.muon_syrk)});
   }
   if (state.optimizer == Optimizer::soap) {
     out.push_back(

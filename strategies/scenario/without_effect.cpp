@@ -291,6 +291,9 @@ class Values {
         state.newton_schulz_steps != usual.newton_schulz_steps)
       refuse("state.newton_schulz_steps", "newton_schulz_steps = {} is for muon; optimizer is {}",
              state.newton_schulz_steps, name_of(optimizer_names(), state.optimizer));
+    if (state.muon_syrk && state.optimizer != Optimizer::muon)
+      refuse("state.muon_use_syrk", "muon_use_syrk is for muon; optimizer is {}",
+             name_of(optimizer_names(), state.optimizer));
     if (state.muon_blocks != usual.muon_blocks) {
       const std::string_view mode = name_of(muon_blocks_names(), state.muon_blocks);
       if (state.optimizer != Optimizer::muon) {

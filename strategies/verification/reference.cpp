@@ -168,6 +168,7 @@ ParallelConfig single_device(const ModelConfig& model, const ParallelConfig& of,
   out.precision = of.precision;
   out.state = of.state;
   out.state.offload = false;
+  out.state.muon_cuts = {of.tp, of.expert_tp()};
   return out;
 }
 

@@ -89,6 +89,20 @@ constexpr double kLeast = 1e-7;
   return x;
 }
 
+/// Block by block.
+[[nodiscard]] Matrix orthogonalized(Matrix x, const MatrixStack& form) {
+  if (form.rows_apart * form.columns_apart == 1)
+    return orthogonalized(std::move(x), form.iterations);
+  const std::int64_t rows = form.rows / form.rows_apart;
+  const std::int64_t columns = form.columns / form.columns_apart;
+  for (std::int64_t i = 0; i < form.rows_apart; ++i)
+    for (std::int64_t k = 0; k < form.columns_apart; ++k) {
+      auto block = x.block(i * rows, k * columns, rows, columns);
+      block = orthogonalized(Matrix{block}, form.iterations);
+    }
+  return x;
+}
+
 /// Calls `visit(place, matrix, row, column)` for every element of an item.
 template <class Visit>
 void each_element(const MatrixStack& form, std::int64_t block, Visit&& visit) {
@@ -189,10 +203,12 @@ void orthogonalize(Lowering& to) {
   if (to.reads_it(Operand::a)) return iterate(to);
   const MatrixStack form = to.operation().matrices.value_or(MatrixStack{});
   const StackSize stack = size_of(to.call, *to.read_tensors.at(0), *to.reads.at(0));
-  kernels::check_whole(to.call, *to.read_tensors[0], *to.reads[0]->find(Dim::element));
   const std::int64_t blocks = std::int64_t{form.row_parts} * form.column_parts;
+  if (blocks > 1)
+    kernels::check_whole(to.call, *to.read_tensors[0], *to.reads[0]->find(Dim::element));
   const bool fits = form.rows % form.row_parts == 0 && form.columns % form.column_parts == 0 &&
-                    stack.elements % blocks == 0 &&
+                    stack.elements % blocks == 0 && form.rows % form.rows_apart == 0 &&
+                    form.columns % form.columns_apart == 0 &&
                     form.count * form.rows * form.columns <= stack.elements &&
                     to.reads[0]->axes == to.writes.at(0)->axes;
   if (!fits) kernels::refuse(to.call, "a stack of other matrices");
@@ -205,7 +221,7 @@ void orthogonalize(Lowering& to) {
       each_element(form, stack.elements / blocks, [&](auto place, auto matrix, auto i, auto k) {
         all[matrix](i, k) = reads[0][first + place];
       });
-      for (Matrix& matrix : all) matrix = orthogonalized(std::move(matrix), form.iterations);
+      for (Matrix& matrix : all) matrix = orthogonalized(std::move(matrix), form);
       each_element(form, stack.elements / blocks, [&](auto place, auto matrix, auto i, auto k) {
         writes[0][first + place] = all[matrix](i, k);
       });
@@ -230,7 +246,8 @@ void update_by_stack(Lowering& to) {
   check_fits(to, stack, weights, {to.writes.begin(), to.writes.end()});
   const MatrixStack form = to.operation().matrices.value_or(MatrixStack{});
   const double rate = to.call.optimizer.adam_learning_rate * 0.2 *
-                      std::sqrt(static_cast<double>(std::max(form.rows, form.columns)));
+                      std::sqrt(static_cast<double>(std::max(form.rows / form.rows_apart,
+                                                             form.columns / form.columns_apart)));
   on_host(to).on_host = [=](const std::vector<Numbers>& reads, std::vector<Numbers>& writes) {
     for (std::size_t i = 0; i < writes.size(); ++i) {
       const std::size_t first = i / results * static_cast<std::size_t>(stack.elements);

@@ -100,6 +100,27 @@ TEST_CASE("Muon with blocks that stay where they are: Gram matrices are all-redu
   CHECK(flops == static_cast<double>(kLayers * (4 * block(kH / 4) + 2 * block(kH))));
 }
 
+TEST_CASE("Muon with blocks as matrices of their own: no message, and the FLOPs of blocks") {
+  ParallelConfig with = muon(1, 0);
+  with.tp = 4;
+  with.state.muon_blocks = MuonBlocks::blockwise;
+  const TrainingStepUnderTest step{transformer(shape()), with};
+  for (const Message& message : step.messages()) CHECK(message.routine != "update_matrices");
+  // h x h/4 of attention, h x h of the MLP's h x 4h.
+  const auto blocks = kLayers * (4 * newton_schulz(kH / 4, kH) + 2 * newton_schulz(kH, kH));
+  CHECK(orthogonalizing(step) == static_cast<double>(blocks));
+}
+
+TEST_CASE("Muon with symmetric products: half of X X^T and of A A") {
+  ParallelConfig with = muon(1, 0);
+  with.state.muon_syrk = true;
+  const auto half = [](std::int64_t m, std::int64_t n) {
+    return 5 * (m * m * n + m * m * m + 2 * m * m * n);
+  };
+  const auto all = kLayers * (4 * half(kH, kH) + 2 * half(kH, 4 * kH));
+  CHECK(orthogonalizing({transformer(shape()), with}) == static_cast<double>(all));
+}
+
 TEST_CASE("Muon keeps one moment of a matrix, and Adam's two of all other weights") {
   const ModelConfig model = transformer(shape());
   const std::int64_t all = parameters(model);
@@ -145,6 +166,7 @@ TEST_CASE("Muon and SOAP: folded steps are unfolded ones, to the picosecond") {
     parallel.state.offload = false;
     parallel.update = UpdateStart::after_all;
     if (layouts % 2 == 0) parallel.state.muon_blocks = MuonBlocks::distributed;
+    if (layouts % 4 == 1) parallel.state.muon_blocks = MuonBlocks::blockwise;
     const int ranks = parallel.ranks();
     if (ranks > 32 || !layout_problems(random.model, parallel, ranks, 8).empty()) continue;
     CAPTURE(to_string(random));

@@ -105,6 +105,36 @@ TEST_CASE("Muon: tensor-parallel ranks orthogonalize their blocks, with Gram mat
   CHECK(verified(experts, shape).problem() == "");
 }
 
+// One device takes the blocks of each matrix as matrices of their own.
+TEST_CASE("Muon: tensor-parallel ranks orthogonalize their blocks as matrices of their own") {
+  TransformerConfig grouped = test::gpt();
+  grouped.kv_heads = 2;
+  grouped.gated = true;
+  grouped.function = ActivationFunction::swiglu;
+  for (const int zero : {0, 1, 3}) {
+    for (const int tp : {2, 4}) {
+      CAPTURE(zero);
+      CAPTURE(tp);
+      ParallelConfig tensor = muon(3, zero);
+      tensor.tp = tp;
+      tensor.sequence_parallel = tp == 2;
+      tensor.state.muon_blocks = MuonBlocks::blockwise;
+      CHECK(verified(tensor).problem() == "");
+      CHECK(verified(tensor, grouped).problem() == "");
+    }
+  }
+  TransformerConfig shape = test::gpt();
+  shape.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8};
+  ParallelConfig experts = muon(2, 1);
+  experts.tp = 2;
+  experts.ep = 2;
+  experts.state.muon_blocks = MuonBlocks::blockwise;
+  CHECK(verified(experts, shape).problem() == "");
+  experts.etp = 1;
+  experts.sequence_parallel = true;
+  CHECK(verified(experts, shape).problem() == "");
+}
+
 TEST_CASE("Muon: pipelines, context parallelism, experts, tied embeddings, DiLoCo") {
   ParallelConfig pipeline = muon(2, 1);
   pipeline.pp = 3;
@@ -144,7 +174,9 @@ TEST_CASE("Muon in random layouts trains as one device does, and runs as simulat
     layout.parallel.state.optimizer = Optimizer::muon;
     layout.parallel.state.offload = false;
     layout.parallel.update = UpdateStart::after_all;
-    if (done % 2 == 0) layout.parallel.state.muon_blocks = MuonBlocks::distributed;
+    if (done % 3 == 0) layout.parallel.state.muon_blocks = MuonBlocks::distributed;
+    if (done % 3 == 1) layout.parallel.state.muon_blocks = MuonBlocks::blockwise;
+    layout.parallel.state.muon_syrk = done % 2 == 0;
     if (!possible(layout)) continue;
     CAPTURE(test::to_string(layout));
     options.order_seed = static_cast<std::uint64_t>(++done);
@@ -206,6 +238,10 @@ TEST_CASE("Muon with a mistake does not pass") {
         }).problem() != "");
   CHECK(with_mistake(blocks, "orthogonalize", [](Operation& it) {
           it.matrices->normalized = true;
+        }).problem() != "");
+  blocks.state.muon_blocks = MuonBlocks::blockwise;
+  CHECK(with_mistake(blocks, "orthogonalize", [](Operation& it) {
+          it.matrices->columns_apart = 2;  // blocks of blocks
         }).problem() != "");
   CHECK(with_mistake(tensor, "gather_updates", [](Operation& it) {
           it.communication->over.clear();

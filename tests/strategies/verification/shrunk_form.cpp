@@ -89,7 +89,8 @@ class Comparison {
     const auto same_state = [](const StateConfig& a, const StateConfig& b) {
       return a.weights == b.weights && a.gradients == b.gradients && a.master == b.master &&
              a.optimizer == b.optimizer && a.moments == b.moments && a.offload == b.offload &&
-             a.newton_schulz_steps == b.newton_schulz_steps && a.muon_blocks == b.muon_blocks;
+             a.newton_schulz_steps == b.newton_schulz_steps && a.muon_blocks == b.muon_blocks &&
+             a.muon_syrk == b.muon_syrk;
     };
     require("order", from_.order == to_.order);
     require("recompute", from_.recompute == to_.recompute);

@@ -72,6 +72,7 @@ std::vector<Key> keys_of_parallel() {
   const std::string exchange = "parallel.exchange=";
   const std::string overlap = R"(parallel.overlap=["dp_gradients"])";
   const std::string deepep = "parallel.dispatcher=deepep";
+  const std::string muon = "parallel.state.optimizer=muon";
   return {
       {"dp", {}, {"dense", {}, "8"}},  // what the others leave of 16, or refused
       {"tp", {"dense", {}, "2"}, {}},
@@ -143,12 +144,11 @@ std::vector<Key> keys_of_parallel() {
       {"state.master", {"dense", {}, "false"}, {"dense", {"parallel.precision=fp32"}, "true"}},
       {"state.optimizer", {"dense", {}, "momentum"}, {}},
       {"state.moments", {"dense", {}, "bf16"}, {"dense", {"parallel.state.optimizer=sgd"}, "bf16"}},
-      {"state.newton_schulz_steps",
-       {"dense", {"parallel.state.optimizer=muon"}, "3"},
-       {"dense", {}, "3"}},
+      {"state.newton_schulz_steps", {"dense", {muon}, "3"}, {"dense", {}, "3"}},
       {"state.muon_tp_mode",
-       {"dense", {"parallel.state.optimizer=muon", "parallel.tp=2"}, "distributed"},
-       {"dense", {"parallel.state.optimizer=muon"}, "distributed"}},
+       {"dense", {muon, "parallel.tp=2"}, "distributed"},
+       {"dense", {muon}, "distributed"}},
+      {"state.muon_use_syrk", {"dense", {muon}, "true"}, {"dense", {}, "true"}},
       {"state.precondition_frequency",
        {"dense", {"parallel.state.optimizer=soap"}, "1"},
        {"dense", {}, "1"}},
