@@ -108,7 +108,8 @@ template <class Visit>
 void each_element(const MatrixStack& form, std::int64_t block, Visit&& visit) {
   const std::int64_t rows = form.rows / form.row_parts;
   const std::int64_t columns = form.columns / form.column_parts;
-  for (std::int64_t part = 0; part < form.row_parts * form.column_parts; ++part) {
+  const std::int64_t parts = std::int64_t{form.row_parts} * form.column_parts;
+  for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t first_row = part / form.column_parts * rows;
     const std::int64_t first_column = part % form.column_parts * columns;
     for (std::int64_t i = 0; i < form.count * rows * columns; ++i)

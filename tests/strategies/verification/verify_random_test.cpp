@@ -28,6 +28,22 @@ TEST_CASE("random layouts train as one device does, and run as simulated") {
   CHECK(done >= 24);
 }
 
+TEST_CASE("random layouts of an encoder and a decoder train as one device does") {
+  VerificationOptions options;
+  options.steps = 2;
+  options.stage = test::four_nodes();
+  int done = 0;
+  for (const test::RandomLayout& drawn : test::random_layouts(1910, 60)) {
+    const test::RandomLayout layout = test::encoder_decoder(test::shrunk(drawn));
+    if (!possible(layout)) continue;
+    const std::string text = test::to_string(layout);
+    CAPTURE(text);
+    options.order_seed = static_cast<std::uint64_t>(++done);
+    CHECK(verify_strategy(layout.model, layout.parallel, 8, options).problem() == "");
+  }
+  CHECK(done >= 24);
+}
+
 // The same with room for some of the visits only: most of these do not divide among ranks.
 TEST_CASE("random layouts of experts with a capacity train as one device does") {
   VerificationOptions options;
