@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/trace/step_period.hpp"
 #include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/files/cluster_file.hpp"
@@ -128,10 +129,14 @@ constexpr Duration kWeight = 6_ms;
 constexpr int kP = 4;
 constexpr int kM = 8;
 
-/// Pipelines of one layer a chunk: in milliseconds, to a thousandth of one, which the messages stay
-/// far below.
-[[nodiscard]] double pipelined(PipelineOrder order, int microbatches = kM, int chunks = 1,
-                               bool overlap = true) {
+/// In milliseconds, to a thousandth of one.
+[[nodiscard]] double rounded(Duration time) {
+  return std::round(time.seconds() * 1e6) / 1e3;
+}
+
+/// Pipelines of one layer a chunk. Messages stay far below what is rounded.
+[[nodiscard]] SimulatedTrainingStep pipeline_step(PipelineOrder order, int microbatches, int chunks,
+                                                  bool overlap) {
   ParallelConfig with;
   with.pp = kP;
   with.vpp = chunks;
@@ -139,9 +144,12 @@ constexpr int kM = 8;
   with.global_batch = microbatches;
   if (overlap) with.overlap = {Overlap::pp};
   const LayerTimes cost{kForward, kInput, kWeight};
-  const SimulatedTrainingStep step =
-      simulated(transformer(shape(kP * chunks)), with, fast_star(kP), cost);
-  return std::round(step_time(step).seconds() * 1e6) / 1e3;
+  return simulated(transformer(shape(kP * chunks)), with, fast_star(kP), cost);
+}
+
+[[nodiscard]] double pipelined(PipelineOrder order, int microbatches = kM, int chunks = 1,
+                               bool overlap = true) {
+  return rounded(step_time(pipeline_step(order, microbatches, chunks, overlap)));
 }
 
 constexpr double kF = 6;
@@ -207,6 +215,17 @@ TEST_CASE("bubble: zero-bubble schedules fill it with the gradients of weights")
   // ZB-H2 begins (p-1) tF later and works on from there.
   CHECK(pipelined(PipelineOrder::zb_h1) == kM * (kF + kB + kW) + (kP - 1) * (kF + kB - kW));
   CHECK(pipelined(PipelineOrder::zb_h2) == kM * (kF + kB + kW) + (kP - 1) * kF);
+}
+
+TEST_CASE("period of steps: in ZB-H2 no stage waits, though the last begins late") {
+  // Section 4 there: without synchronization a step is a parallelogram, and its bubble that of one
+  // stage, table 1.
+  const auto period = [](PipelineOrder order) {
+    return rounded(step_period(pipeline_step(order, kM, 1, true).timeline));
+  };
+  CHECK(period(PipelineOrder::zb_h2) == kM * (kF + kB + kW));
+  CHECK(period(PipelineOrder::zb_h1) == kM * (kF + kB + kW) + (kP - 1) * (kF + kB - kW));
+  CHECK(period(PipelineOrder::one_f_one_b) == (kM + kP - 1) * (kF + kB + kW));
 }
 
 TEST_CASE(

@@ -90,6 +90,15 @@ TEST_CASE("tp traffic of column-parallel layers hides where the run's stack hide
   }
 }
 
+// 12 h^2 for each of 46 layers of 5120, and biases, norms and positions, are 14.479 B parameters:
+// 14.6 B, as printed, leaves 14,000 to 33,000 tokens; GPT-2's 50,304 would make 14.7 B.
+TEST_CASE("the vocabulary of Qi et al. goes by their parameter counts where the row assumes one") {
+  MeasuredRun run = run_of("zb-1.5B-1F1B-m24");
+  CHECK(scenario_of(run, kConfigs).model.transformer()->vocabulary == 32'000);
+  std::erase(run.origin.assumed, "model.vocab");
+  CHECK(scenario_of(run, kConfigs).model.transformer()->vocabulary == 50'304);
+}
+
 TEST_CASE("rules of stacks go by what the row says") {
   CHECK(stack_of(run_with("sc21", "unfused", "fp16"), kConfigs) == "unfused");
   CHECK(stack_of(run_with("kor", "unfused", "fp16"), kConfigs) == "unfused-2022");
