@@ -56,6 +56,21 @@ class ColumnBackward {
     return false;
   }
 
+  /// Whether the reduced gradient is a sum over several kernels, as where queries, keys and values
+  /// are GEMMs of their own.
+  [[nodiscard]] bool reduces_sum(std::size_t i) const {
+    if (!reduces_gradient(i)) return false;
+    std::vector<std::size_t> kernels;
+    for (std::size_t at = 0; at < i; ++at) {
+      if (all_[at].kind != Kind::matmul || !shares_any(all_[at].writes, all_[i].reads)) continue;
+      const int fused = all_[at].fused;
+      const bool joins = fused > 0 && std::any_of(kernels.begin(), kernels.end(),
+                                                  [&](auto k) { return all_[k].fused == fused; });
+      if (!joins) kernels.push_back(at);
+    }
+    return kernels.size() > 1;
+  }
+
   /// Where a gather of the input starts: ahead of the input-gradient GEMMs before it, of which
   /// several may be one kernel; none if others stand in between, or make what it reads.
   [[nodiscard]] std::size_t launch_of(std::size_t gather) const {
@@ -85,14 +100,17 @@ class ColumnBackward {
 
 [[nodiscard]] bool may_hide(const Program& program, const Routine& routine, std::size_t i,
                             const ParallelConfig& parallel) {
+  const ColumnBackward column{program, routine};
+  const bool exchanges = parallel.overlaps(Overlap::tp_backward);
+  // PyTorch scatters the result of one GEMM while it runs (torch/_inductor/fx_passes/
+  // micro_pipeline_tp.py, fuse_matmul_reduce_scatter), and a sum when it is complete; from memory.
+  if (!exchanges && column.reduces_sum(i)) return false;
   for (const auto& [group, overlap] : kWithinLayers) {
     if (routine.operations[i].communication->group != group) continue;
     if (parallel.overlaps(overlap)) return true;
     if (overlap == Overlap::ep && parallel.overlaps(Overlap::ep_pairs)) return true;
   }
-  if (!parallel.overlaps(Overlap::tp_backward)) return false;
-  const ColumnBackward column{program, routine};
-  return column.gathers_input(i) || column.reduces_gradient(i);
+  return exchanges && (column.gathers_input(i) || column.reduces_gradient(i));
 }
 
 /// Gathers of inputs go ahead of the GEMMs next to which they travel, behind all computation before

@@ -280,4 +280,27 @@ TEST_CASE("row-parallel layers and forward passes stay exposed with tp_backward"
   }
 }
 
+// PyTorch's asynchronous tensor parallelism scatters the result of one GEMM while it runs
+// (torch/_inductor/fx_passes/micro_pipeline_tp.py). The input gradient of attention is a sum over
+// three GEMMs, unless these are one kernel; that of the MLP is the result of one.
+TEST_CASE("a sum over several GEMMs is reduced when it is complete") {
+  for (const bool joined : {false, true}) {
+    CAPTURE(joined);
+    ParallelConfig with = tensor_parallel(true, {Overlap::tp});
+    with.form.joined_gemms = joined;
+    const ModelConfig model = gpt();
+    const TrainingStepUnderTest step{model, with};
+    int seen = 0;
+    for (const RoleOperation& each : step.role(0).operations) {
+      const Operation& operation = *each.operation;
+      if (!operation.name.ends_with("input_gradient.tp.reduce_scatter")) continue;
+      CAPTURE(operation.name);
+      const bool sum = operation.name.starts_with("attention.") && !joined;
+      CHECK((operation.stream == kComputeStream) == sum);
+      ++seen;
+    }
+    CHECK(seen == 2 * (2 * 4 + 1));  // microbatches; attention and MLP of 4 layers, logits
+  }
+}
+
 }  // namespace lockstep::test
