@@ -98,6 +98,19 @@ class ColumnBackward {
   const std::vector<Operation>& all_;
 };
 
+/// Gathers and reductions of the tokens of experts along tp: dispatchers call them in the order of
+/// computation, outside of the linear layers that overlap theirs (Megatron-LM
+/// core/transformer/moe/token_dispatcher.py). They keep what is gathered forward, so that gathering
+/// it again for the gradients of weights, which stands for keeping it, may hide.
+[[nodiscard]] bool is_of_experts(const Program& program, const Operation& operation) {
+  if (operation.communication->group != "tp") return false;
+  return std::any_of(operation.reads.begin(), operation.reads.end(), [&](const Ref& ref) {
+    const auto& extents = program.tensors[ref.tensor].extents;
+    return std::any_of(extents.begin(), extents.end(),
+                       [](const Extent& extent) { return extent.dim == Dim::expert; });
+  });
+}
+
 [[nodiscard]] bool may_hide(const Program& program, const Routine& routine, std::size_t i,
                             const ParallelConfig& parallel) {
   const ColumnBackward column{program, routine};
@@ -105,6 +118,7 @@ class ColumnBackward {
   // PyTorch scatters the result of one GEMM while it runs (torch/_inductor/fx_passes/
   // micro_pipeline_tp.py, fuse_matmul_reduce_scatter), and a sum when it is complete; from memory.
   if (!exchanges && column.reduces_sum(i)) return false;
+  if (is_of_experts(program, routine.operations[i]) && !column.gathers_input(i)) return false;
   for (const auto& [group, overlap] : kWithinLayers) {
     if (routine.operations[i].communication->group != group) continue;
     if (parallel.overlaps(overlap)) return true;

@@ -303,4 +303,30 @@ TEST_CASE("a sum over several GEMMs is reduced when it is complete") {
   }
 }
 
+// Megatron-LM core/transformer/moe/token_dispatcher.py: dispatchers gather and reduce along tp in
+// the order of computation, and keep what they gather.
+TEST_CASE("tp traffic of the experts' tokens stays exposed, that of other layers hides") {
+  const ModelConfig model = with_experts();
+  ParallelConfig with = tensor_parallel(true, {Overlap::tp});
+  const TrainingStepUnderTest step{model, with};
+  int exposed = 0;
+  int hidden = 0;
+  for (const RoleOperation& each : step.role(0).operations) {
+    const Operation& operation = *each.operation;
+    if (operation.kind != OperationKind::collective || operation.communication->group != "tp")
+      continue;
+    CAPTURE(operation.name);
+    const bool kept = operation.name.ends_with("weight_gradient.tp.all_gather");
+    if (operation.name.starts_with("experts.") && !kept) {
+      CHECK(operation.stream == kComputeStream);
+      ++exposed;
+    } else if (operation.name.starts_with("attention.")) {
+      CHECK(operation.stream != kComputeStream);
+      ++hidden;
+    }
+  }
+  CHECK(exposed > 0);
+  CHECK(hidden > 0);
+}
+
 }  // namespace lockstep::test
