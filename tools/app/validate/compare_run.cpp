@@ -2,7 +2,6 @@
 
 #include "sim/config/config_error.hpp"
 #include "sim/config/json_values.hpp"
-#include "sim/trace/step_period.hpp"
 #include "strategies/measure/validation/evaluation_rule.hpp"
 #include "strategies/measure/validation/reported_slowdown.hpp"
 #include "strategies/measure/validation/scenario_of_run.hpp"
@@ -12,6 +11,7 @@
 #include "strategies/step/simulate.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/step/metrics/rank_memory.hpp"
+#include "tools/app/step/metrics/steps_in_a_row.hpp"
 #include "tools/app/validate/compare.hpp"
 #include "tools/app/validate/layer_times.hpp"
 
@@ -127,21 +127,13 @@ class Rows {
   const ValidateRequest& request_;
 };
 
-/// Measured times are those of many steps in a row. In the zero-bubble schedules of Qi et al. one
-/// begins while the one before ends.
-[[nodiscard]] Duration step_of_many(const SimulatedTrainingStep& step,
-                                    const ParallelConfig& parallel) {
-  const PipelineOrder order = parallel.schedule;
-  const bool zero_bubble = order >= PipelineOrder::zb_h1 && order <= PipelineOrder::v_min;
-  return parallel.pp > 1 && zero_bubble ? step_period(step.timeline)
-                                        : step.timeline.end.since_start();
-}
-
 void add_rows(const MeasuredRun& run, const ValidateRequest& request, Rows& rows) {
   const Scenario scenario = scenario_of(run, config_folder(), request.stack);
   const SimulatedTrainingStep step = simulated(scenario, request);
-  rows.add_time(ComparedQuantity::step_time, run.step_time, step_of_many(step, scenario.parallel),
-                scenario);
+  // Measured times are those of many steps in a row.
+  const Duration time =
+      time_in_a_row(scenario.parallel, step.timeline).value_or(step.timeline.end.since_start());
+  rows.add_time(ComparedQuantity::step_time, run.step_time, time, scenario);
   if (run.layer_forward || run.layer_backward) {
     const LayerTimes layer = layer_times(step.timeline);
     rows.add_time(ComparedQuantity::layer_forward, run.layer_forward, layer.forward, scenario);

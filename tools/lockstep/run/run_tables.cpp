@@ -12,6 +12,7 @@
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/step/lowering/class_partings.hpp"
+#include "tools/app/step/metrics/steps_in_a_row.hpp"
 #include "tools/lockstep/output/memory_text.hpp"
 #include "tools/lockstep/run/aligned.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
@@ -165,6 +166,9 @@ std::string bubble_note(const TrainingStepResult& result) {
                   percent_text(of.fill_drain.seconds() / ideal), to_string(of.of_microbatches));
   if (const auto formula = bubble_formula(result.scenario.parallel))
     out += fmt::format("; {} of equal stages: {}", formula->text, percent_text(formula->fraction));
+  if (const auto period = app::time_in_a_row(result.scenario.parallel, result.step.timeline))
+    out +=
+        fmt::format("; steps in a row, validated after their updates: {} each", to_string(*period));
   return out;
 }
 

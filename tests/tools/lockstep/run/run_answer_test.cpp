@@ -313,4 +313,12 @@ TEST_CASE("fill and drain stand apart from waiting for slower stages") {
   CHECK(shown == doctest::Approx(longest).epsilon(1e-9));
 }
 
+// Qi et al. 2024, section 4: norms are validated after the update. Stages of 1F1B wait for each
+// other before it.
+TEST_CASE("zero-bubble schedules say how long one of many steps takes") {
+  const std::string words = "; steps in a row, validated after their updates: ";
+  CHECK(contains(output_of("lockstep run pipeline-zb --set parallel.schedule=zb-h2"), words));
+  CHECK_FALSE(contains(output_of("lockstep run pipeline-1f1b"), words));
+}
+
 }  // namespace lockstep
