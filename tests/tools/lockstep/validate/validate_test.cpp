@@ -26,6 +26,8 @@ std::string scenario_of(const std::string& id, const std::string& stack) {
     Json out{{"cluster", row["cluster"]}, {"model", row["model"]}, {"parallel", row["parallel"]}};
     out["stack"] = stack;
     if (stack.starts_with("unfused")) out["model"]["dropout"] = 0.1;  // Megatron-LM's default
+    // Qi et al. print no vocabulary (strategies/measure/validation/scenario_of_run.cpp).
+    if (row["group"] == "zb") out["model"]["vocab"] = 32000;
     return out.dump();
   }
   return {};
