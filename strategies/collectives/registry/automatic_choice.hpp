@@ -13,9 +13,8 @@ namespace lockstep {
 ///   auto:by=nccl,windows=symmetric                  NCCL with both buffers in windows registered
 ///                                                   with NCCL_WIN_COLL_SYMMETRIC
 ///   auto:by=nccl,windows=symmetric,cta_policy=zero  and NCCL_CTA_POLICY_ZERO
-///   auto:by=nccl,collnet=enable                     NCCL_COLLNET_ENABLE=1, which is off by
-///   default,
-///                                                   with a plugin that reduces in the network
+///   auto:by=nccl,collnet=enable                     NCCL with NCCL_COLLNET_ENABLE=1 (default: 0)
+///                                                   and a plugin that reduces in the network
 ///   auto:by=replay                                  the fastest of a replay alone
 /// Parameters are separated by commas or colons.
 struct AutomaticChoice {
