@@ -10,7 +10,9 @@ namespace lockstep {
 namespace {
 
 /// Means of parts that have to add up to the mean of the whole: each is rounded down, and those
-/// that lost most get what is then missing, a picosecond each.
+/// that lost most get what is then missing, a picosecond each. A whole that was itself added up of
+/// rounded parts may be less than all of these (those that lost least then give one back), or more
+/// by more than one each.
 class Means {
  public:
   explicit Means(std::int64_t every) : every_{every} {}
@@ -27,11 +29,22 @@ class Means {
     std::stable_sort(parts_.begin(), parts_.end(),
                      [](const Part& a, const Part& b) { return a.lost > b.lost; });
     std::int64_t missing = (whole + missing_).ps();
-    LOCKSTEP_CHECK(missing >= 0 && missing <= static_cast<std::int64_t>(parts_.size()));
-    for (std::size_t i = 0; missing > 0; ++i, --missing) *parts_[i].out += Duration::picoseconds(1);
+    const auto parts = static_cast<std::int64_t>(parts_.size());
+    LOCKSTEP_CHECK(-kMostRounded <= missing && missing <= parts + kMostRounded);
+    for (std::size_t i = 0; missing > 0; ++i, --missing)
+      *parts_[i % parts_.size()].out += Duration::picoseconds(1);
+    for (std::size_t i = parts_.size(); missing < 0; i = i == 0 ? parts_.size() : i) {
+      Duration& out = *parts_[--i].out;
+      if (out == Duration{}) continue;
+      out = out - Duration::picoseconds(1);
+      ++missing;
+    }
   }
 
  private:
+  /// One for each class of operations that was rounded.
+  static constexpr auto kMostRounded = static_cast<std::int64_t>(kOperationClasses);
+
   struct Part {
     std::int64_t lost = 0;  // of a picosecond, in parts of `every`
     Duration* out = nullptr;

@@ -49,6 +49,39 @@ TEST_CASE("what only one step of several does counts for its share") {
   CHECK(mean.groups[0].exposed.ps() == 5);
 }
 
+/// Several classes of operations, each rounded for itself, have one purpose: the sum of the classes
+/// may come to less, or to more, than the purpose.
+TEST_CASE("means of classes and of purposes add up however they are rounded") {
+  const TrainingStepSummary last = summarise(two_replicas());
+  const auto forward = static_cast<std::size_t>(Purpose::forward);
+  for (std::int64_t more = 0; more < 10; ++more) {
+    for (std::size_t classes = 1; classes <= kOperationClasses; ++classes) {
+      for (std::int64_t waits = 0; waits < 10; waits += 3) {
+        CAPTURE(more);
+        CAPTURE(classes);
+        TrainingStepSummary plain = last;
+        const auto add = [&](Duration& part, std::int64_t ps) {
+          part += Duration::picoseconds(ps);
+          plain.busiest.step += Duration::picoseconds(ps);
+          plain.step += Duration::picoseconds(ps);
+          plain.path.front().length += Duration::picoseconds(ps);
+        };
+        for (std::size_t i = 0; i < classes; ++i) {
+          add(plain.busiest.computation[i], more);
+          plain.busiest.purpose[forward] += Duration::picoseconds(more);
+        }
+        add(plain.busiest.waiting, waits);
+        const TrainingStepSummary mean = mean_summary(plain, last, 10);
+        Duration purposes;
+        for (const Duration each : mean.busiest.purpose) purposes += each;
+        CHECK(purposes == mean.busiest.computation_total());
+        CHECK(mean.busiest.total() == mean.step);
+        CHECK(total(mean.path) == mean.step);
+      }
+    }
+  }
+}
+
 TEST_CASE("the mean of steps goes to the nearest picosecond") {
   const auto ps = [](std::int64_t count) { return Duration::picoseconds(count); };
   CHECK(mean_time(ps(10), ps(10), 3).ps() == 10);

@@ -5,6 +5,7 @@
 #include "strategies/models/count/count.hpp"
 #include "strategies/step/lowering/class_partings.hpp"
 #include "tools/app/json.hpp"
+#include "tools/app/step/metrics/steps_in_a_row.hpp"
 #include "tools/lockstep/output/memory_text.hpp"
 #include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/run_row.hpp"
@@ -399,6 +400,8 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   out["fidelity_check"] = fidelity_json(result.fidelity_check);
   out["fold"] = fold_of(options, result);
   add_throughput(result.throughput, out);
+  const auto period = app::time_in_a_row(result.scenario.parallel, result.step.timeline);
+  out["step_in_a_row_s"] = period ? Json(period->seconds()) : Json(nullptr);
   out["baseline_step_time_s"] =
       result.baseline ? Json(result.baseline->step.seconds()) : Json(nullptr);
   out["averaging"] = averaging_json(result);

@@ -319,6 +319,9 @@ TEST_CASE("zero-bubble schedules say how long one of many steps takes") {
   const std::string words = "; steps in a row, validated after their updates: ";
   CHECK(contains(output_of("lockstep run pipeline-zb --set parallel.schedule=zb-h2"), words));
   CHECK_FALSE(contains(output_of("lockstep run pipeline-1f1b"), words));
+  const Json step = json_of("lockstep run pipeline-zb --set parallel.schedule=zb-h2");
+  CHECK(step["step_in_a_row_s"].get<double>() < step["step_time_s"].get<double>());
+  CHECK(json_of("lockstep run pipeline-1f1b")["step_in_a_row_s"].is_null());
 }
 
 }  // namespace lockstep
