@@ -61,11 +61,16 @@ std::string suggestion(const Cluster& cluster, std::string_view name) {
   std::vector<std::string> names;
   std::set<VertexKind> kinds;
   std::string examples;
+  std::string group;
   for (VertexId v = 0; v < cluster.vertex_count(); ++v) {
     const std::string own = cluster.vertex_name(v);
     if (kinds.insert(cluster.vertex(v).kind).second)
       examples += (examples.empty() ? "" : ", ") + own;
     if (names.size() < kMostCompared) names.push_back(own);
+    const auto slash = own.find('/');
+    if (slash == std::string::npos || own.substr(0, slash) == group) continue;
+    group = own.substr(0, slash);
+    names.push_back(group);
   }
   const std::vector<std::string_view> candidates{names.begin(), names.end()};
   if (const auto meant = did_you_mean(name, candidates))

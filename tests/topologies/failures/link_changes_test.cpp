@@ -126,6 +126,7 @@ TEST_CASE("a name that nothing has is refused with the one that was meant") {
   const auto refusal = [&](const std::string& links) {
     return error_of([&] { return without(cluster, links); });
   };
+  CHECK(refusal("rial0") == "nothing is named \"rial0\"; did you mean \"rail0\"?");
   CHECK(refusal("node0/gpu33") == "nothing is named \"node0/gpu33\"; did you mean \"node0/gpu3\"?");
   CHECK(refusal("node0/gpu3 -> node0/nvswitch1") ==
         "nothing is named \"node0/nvswitch1\"; did you mean \"node0/nvswitch0\"?");
