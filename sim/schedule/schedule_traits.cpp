@@ -8,7 +8,7 @@ namespace lockstep {
 std::optional<BlockMoves> coarser(const BlockMoves& moves, int unit) {
   const std::int64_t block = std::lcm<std::int64_t>(moves.block, unit);
   const std::int64_t ranks = std::int64_t{moves.block} * moves.blocks;
-  if (ranks % block != 0 || ranks == block) return std::nullopt;
+  if (block == 0 || ranks % block != 0 || ranks == block) return std::nullopt;
   BlockMoves out{moves.kind, static_cast<int>(block), static_cast<int>(ranks / block)};
   // Exclusive or of whole numbers of blocks is one of longer blocks where those are 2^k as long.
   const auto longer = static_cast<std::uint64_t>(block / moves.block);

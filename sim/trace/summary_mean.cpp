@@ -1,6 +1,7 @@
 #include "sim/trace/summary_mean.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "sim/base/check.hpp"
@@ -107,7 +108,7 @@ void add_exposed(const Breakdown& plain, const Breakdown& last, Means& means, Br
     out.push_back({name, mean_count(before.operations, then.operations, every),
                    mean_time(before.transfer, then.transfer, every),
                    mean_time(before.waiting, then.waiting, every), of_group(mean, name),
-                   Bytes{static_cast<std::int64_t>(bytes + 0.5)}});
+                   Bytes{std::llround(bytes)}});
   }
   return out;
 }

@@ -67,9 +67,9 @@ SchedulePtr make_double_binary_tree(const AlgorithmInput& input) {
 std::optional<CollectiveCost> double_binary_tree_estimate(const AlgorithmInput& input) {
   if (input.n == 1 || input.layout.per_node > 1) return std::nullopt;
   const NodeTree tree{input.n, 1};
-  const int channels = rows::number(input, "channels");
+  const std::int64_t channels = rows::number(input, "channels");
   const std::int64_t chunks = chunk_count(input, double_binary_tree_rounds(input));
-  const std::int64_t rounds = chunks - 1 + 2 * tree.depth();
+  const std::int64_t rounds = chunks - 1 + std::int64_t{2} * tree.depth();
   const std::int64_t twice = 2 * 2 * channels;  // the blocks of two chunks
   return CollectiveCost{
       .rounds = rounds, .path_blocks = twice * rounds, .sent_blocks = twice * chunks};
@@ -81,7 +81,7 @@ std::optional<CollectiveCost> double_binary_tree_estimate(const AlgorithmInput& 
 /// divide them as long as they have NICs of their own.
 PipelineRounds double_binary_tree_rounds(const AlgorithmInput& input) {
   const NodeTree tree{input.n, input.layout.per_node};
-  return {.fixed = 2 * 2 * tree.depth(),
+  return {.fixed = std::int64_t{2} * 2 * tree.depth(),
           .per_chunk = std::min(rows::number(input, "channels"), tree.per_node())};
 }
 

@@ -178,6 +178,7 @@ class Pipeline final : public Staged {
   void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
     const std::size_t s = stage_of_[static_cast<std::size_t>(lane)];
     const std::int64_t steps = steps_of_chunk(rank, lane);
+    LOCKSTEP_CHECK(steps > 0);
     const std::int64_t chunk = index / steps;
     const int first = first_lane_[s];
     play(s, chunk, rank, lane - first, index % steps, first, 0, step);
