@@ -70,7 +70,7 @@ std::optional<CollectiveCost> double_binary_tree_estimate(const AlgorithmInput& 
   const std::int64_t channels = rows::number(input, "channels");
   const std::int64_t chunks = chunk_count(input, double_binary_tree_rounds(input));
   const std::int64_t rounds = chunks - 1 + std::int64_t{2} * tree.depth();
-  const std::int64_t twice = 2 * 2 * channels;  // the blocks of two chunks
+  const std::int64_t twice = 4 * channels;  // the blocks of two chunks
   return CollectiveCost{
       .rounds = rounds, .path_blocks = twice * rounds, .sent_blocks = twice * chunks};
 }
