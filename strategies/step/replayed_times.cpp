@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/base/check.hpp"
+#include "sim/symmetry/fold.hpp"
 #include "topologies/graph/nodes.hpp"
 
 namespace lockstep {
@@ -104,7 +105,9 @@ std::vector<Bytes> ReplayedTimes::link_bytes() const {
 }
 
 ReplayedTimes::Outcome ReplayedTimes::replayed(const Workload& workload, Duration launch) {
-  const ReplayResult result = replay(network_, workload, model_);
+  const ReplayResult result = workload.streams.empty()
+                                  ? replay_folded(network_, workload, model_).result
+                                  : replay(network_, workload, model_);
   LOCKSTEP_CHECK(result.unfinished.empty());
   transfers_ += result.transfers;
   Outcome out{result.end.since_start() + launch};
