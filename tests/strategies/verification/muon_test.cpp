@@ -79,7 +79,23 @@ TEST_CASE("Muon: tensor parallelism gathers every matrix, whichever side it cuts
   CHECK(verified(alone).problem() == "");
 }
 
-TEST_CASE("Muon: tensor-parallel ranks orthogonalize their blocks, with Gram matrices of all") {
+/// Of experts over two ranks that are cut over two.
+ParallelConfig cut_experts(MuonBlocks blocks) {
+  ParallelConfig out = muon(2, 1);
+  out.tp = 2;
+  out.ep = 2;
+  out.state.muon_blocks = blocks;
+  return out;
+}
+
+TransformerConfig with_experts() {
+  TransformerConfig out = test::gpt();
+  out.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8};
+  return out;
+}
+
+/// Dense models, and experts, whose matrices are cut over tensor-parallel ranks.
+void check_blocks(MuonBlocks blocks) {
   TransformerConfig grouped = test::gpt();
   grouped.kv_heads = 2;
   grouped.gated = true;
@@ -91,48 +107,25 @@ TEST_CASE("Muon: tensor-parallel ranks orthogonalize their blocks, with Gram mat
       ParallelConfig tensor = muon(3, zero);
       tensor.tp = tp;
       tensor.sequence_parallel = tp == 2;
-      tensor.state.muon_blocks = MuonBlocks::distributed;
+      tensor.state.muon_blocks = blocks;
       CHECK(verified(tensor).problem() == "");
       CHECK(verified(tensor, grouped).problem() == "");
     }
   }
-  TransformerConfig shape = test::gpt();
-  shape.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8};
-  ParallelConfig experts = muon(2, 1);
-  experts.tp = 2;
-  experts.ep = 2;
-  experts.state.muon_blocks = MuonBlocks::distributed;
-  CHECK(verified(experts, shape).problem() == "");
+  CHECK(verified(cut_experts(blocks), with_experts()).problem() == "");
+}
+
+TEST_CASE("Muon: tensor-parallel ranks orthogonalize their blocks, with Gram matrices of all") {
+  check_blocks(MuonBlocks::distributed);
 }
 
 // One device takes the blocks of each matrix as matrices of their own.
 TEST_CASE("Muon: tensor-parallel ranks orthogonalize their blocks as matrices of their own") {
-  TransformerConfig grouped = test::gpt();
-  grouped.kv_heads = 2;
-  grouped.gated = true;
-  grouped.function = ActivationFunction::swiglu;
-  for (const int zero : {0, 1, 3}) {
-    for (const int tp : {2, 4}) {
-      CAPTURE(zero);
-      CAPTURE(tp);
-      ParallelConfig tensor = muon(3, zero);
-      tensor.tp = tp;
-      tensor.sequence_parallel = tp == 2;
-      tensor.state.muon_blocks = MuonBlocks::blockwise;
-      CHECK(verified(tensor).problem() == "");
-      CHECK(verified(tensor, grouped).problem() == "");
-    }
-  }
-  TransformerConfig shape = test::gpt();
-  shape.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8};
-  ParallelConfig experts = muon(2, 1);
-  experts.tp = 2;
-  experts.ep = 2;
-  experts.state.muon_blocks = MuonBlocks::blockwise;
-  CHECK(verified(experts, shape).problem() == "");
+  check_blocks(MuonBlocks::blockwise);
+  ParallelConfig experts = cut_experts(MuonBlocks::blockwise);
   experts.etp = 1;
   experts.sequence_parallel = true;
-  CHECK(verified(experts, shape).problem() == "");
+  CHECK(verified(experts, with_experts()).problem() == "");
 }
 
 TEST_CASE("Muon: pipelines, context parallelism, experts, tied embeddings, DiLoCo") {
@@ -150,12 +143,12 @@ TEST_CASE("Muon: pipelines, context parallelism, experts, tied embeddings, DiLoC
   for (const int zero : {0, 1}) {
     ParallelConfig experts = muon(4, zero);
     experts.ep = 2;
-    CHECK(verified(experts, shape).problem() == "");
+    CHECK(verified(experts, with_experts()).problem() == "");
     experts.tp = 2;
     experts.dp = 2;
     experts.etp = 1;
     experts.sequence_parallel = true;
-    CHECK(verified(experts, shape).problem() == "");
+    CHECK(verified(experts, with_experts()).problem() == "");
   }
   ParallelConfig apart = muon(4, 1);
   apart.exchange = GradientExchange::diloco;
