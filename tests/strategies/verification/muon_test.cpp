@@ -138,8 +138,6 @@ TEST_CASE("Muon: pipelines, context parallelism, experts, tied embeddings, DiLoC
   ParallelConfig context = muon(2, 2);
   context.cp = 2;
   CHECK(verified(context).problem() == "");
-  TransformerConfig shape = test::gpt();
-  shape.experts = ExpertsConfig{.experts = 4, .top_k = 2, .ffn = 8};
   for (const int zero : {0, 1}) {
     ParallelConfig experts = muon(4, zero);
     experts.ep = 2;
