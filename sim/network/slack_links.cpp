@@ -16,7 +16,8 @@ class Slack {
         only_ports_{only_ports},
         slack_(links.size(), false),
         crossed_(links.size(), 0),
-        allowed_(links.size(), 0) {
+        allowed_(links.size(), 0),
+        known_(links.size(), 0) {
     list_users();
   }
 
@@ -78,24 +79,40 @@ class Slack {
 
   /// Whether links that are narrow enough together carry all that crosses this one. Of every
   /// route's links that one counts which lets the least onto this one, of equal ones that which
-  /// most routes cross.
+  /// most routes cross; if those are too wide together, the most common of them: a NIC may carry
+  /// whole routes, and parts of split ones that are narrower elsewhere.
   [[nodiscard]] bool is_bounded_by_several(LinkId link) {
     if (users(link).size() < 2 || !limits(link)) return false;
     for (const Route* route : users(link))
       for (const Hop& hop : route->hops) ++crossed_[hop.link];
-    const bool bounded =
-        worst_load(link) <= static_cast<UInt128>(links_[link].bandwidth.steps()) * kWeightUnit;
-    for (const Route* route : users(link))
-      for (const Hop& hop : route->hops) {
-        crossed_[hop.link] = 0;
-        allowed_[hop.link] = 0;
+    const UInt128 capacity = static_cast<UInt128>(links_[link].bandwidth.steps()) * kWeightUnit;
+    bool bounded = false;
+    if (const UInt128 load = worst_load(link, Counted::narrowest); load != kNoBound) {
+      bounded = load <= capacity;
+      if (!bounded) {
+        for (const Route* route : users(link))
+          for (const Hop& hop : route->hops) known_[hop.link] = allowed_[hop.link] > 0;
+        clear(allowed_, link);
+        bounded = worst_load(link, Counted::most_common_known) <= capacity;
+        clear(known_, link);
       }
+    }
+    clear(allowed_, link);
+    clear(crossed_, link);
     return bounded;
   }
 
+  template <typename PerLink>
+  void clear(PerLink& values, LinkId link) {
+    for (const Route* route : users(link))
+      for (const Hop& hop : route->hops) values[hop.link] = 0;
+  }
+
+  enum class Counted : std::uint8_t { narrowest, most_common_known };
+
   /// What others let onto the link at the most, and a step more for every transfer, as weight times
   /// rate steps; kNoBound where something crosses no other.
-  [[nodiscard]] UInt128 worst_load(LinkId link) {
+  [[nodiscard]] UInt128 worst_load(LinkId link, Counted counted) {
     UInt128 load = 0;
     for (const Route* route : users(link)) {
       const Weight over = find(*route, link)->weight;
@@ -104,7 +121,11 @@ class Slack {
       for (const Hop& hop : route->hops) {
         if (hop.link == link || !limits(hop.link) || slack_[hop.link]) continue;
         const UInt128 lets = lets_through(hop, over);
-        if (lets < least || (lets == least && crossed_[hop.link] > crossed_[narrow])) {
+        const bool more_cross = crossed_[hop.link] > crossed_[narrow];
+        const bool better = counted == Counted::narrowest
+                                ? lets < least || (lets == least && more_cross)
+                                : known_[hop.link] != 0 && (least == kNoBound || more_cross);
+        if (better) {
           least = lets;
           narrow = hop.link;
         }
@@ -132,6 +153,7 @@ class Slack {
   // Per link, of the one at hand: how many of its routes cross it, and what it lets onto that one.
   std::vector<std::uint32_t> crossed_;
   std::vector<UInt128> allowed_;
+  std::vector<std::uint8_t> known_;        // whether it counted in the first attempt
   std::vector<std::uint32_t> first_user_;  // per link, and one more
   std::vector<const Route*> users_;
 };

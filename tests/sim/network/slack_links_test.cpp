@@ -64,6 +64,25 @@ TEST_CASE("ports that together let less through than a cable carries leave it ou
   CHECK(hosts(2_GBps) == Left{{0, 4, 2}, {0, 4, 3}, {1, 4, 2}, {1, 4, 3}});
 }
 
+TEST_CASE(
+    "of a split route the port counts that whole ones cross too, though it is narrower elsewhere") {
+  // Two hosts of 1 GB/s each send over cable 4, two others over cable 5. A fifth, whose link 6 is
+  // of half a GB/s, sends half by way of hosts 0 and 2 each: what it sends is part of what they let
+  // through, 2 GB/s a cable.
+  const auto hosts = [](Rate cable) {
+    std::vector<Link> links(7, {1_GBps, {}, true});
+    links[4] = links[5] = {cable, {}, false};
+    links[6] = {Rate::bytes_per_second(500'000'000), {}, true};
+    const Weight half = kWeightUnit / 2;
+    return left({over({{0}, {4}}), over({{1}, {4}}), over({{2}, {5}}), over({{3}, {5}}),
+                 over({{6}, {0, half}, {2, half}, {4, half}, {5, half}})},
+                links);
+  };
+  CHECK(hosts(3_GBps) == Left{{0}, {1}, {2}, {3}, {6, 0, 2}});
+  CHECK(hosts(Rate::bytes_per_second(2'100'000'000)) == Left{{0}, {1}, {2}, {3}, {6, 0, 2}});
+  CHECK(hosts(2_GBps) == Left{{0, 4}, {1, 4}, {2, 5}, {3, 5}, {6, 0, 2, 4, 5}});
+}
+
 TEST_CASE("where only ports limit, other links bound nobody and stay") {
   const std::vector<Link> links{{1_GBps, {}, false}, {2_GBps, {}, true}, {3_GBps, {}, true}};
   CHECK(left({over({{0}, {1}, {2}})}, links, true) == Left{{0, 1}});
