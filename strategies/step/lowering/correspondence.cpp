@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "sim/base/check.hpp"
-#include "sim/reuse/schedule_step_counts.hpp"
-#include "sim/schedule/schedule_traits.hpp"
+#include "strategies/step/lowering/calls_in_turn.hpp"
 #include "strategies/step/lowering/coarse_rank_classes.hpp"
 #include "strategies/step/lowering/fold_step.hpp"
 
@@ -87,15 +86,10 @@ class WholeStep final : public Correspondence {
                    in_.choice.participants(by, std::move(members)).size() == who.members.size()};
   }
 
-  /// Everyone's result contains data of all members.
   [[nodiscard]] bool may_be_in_turn(const RoleProgram& role, const RoleOperation& operation,
                                     const Communicator& who) {
     const Communication& how = *operation.operation->communication;
-    const bool among_all = how.collective == Collective::all_reduce ||
-                           how.collective == Collective::all_gather ||
-                           how.collective == Collective::reduce_scatter;
-    return in_.calls_in_turn && among_all && !how.host && how.participants.empty() &&
-           of_one_role(role.role, who.members);
+    return in_.calls_in_turn && among_all(how) && of_one_role(role.role, who.members);
   }
   [[nodiscard]] bool of_one_role(std::size_t role, const std::vector<int>& members) {
     const auto [found, is_new] = of_one_role_.try_emplace(numbers_(members));
@@ -105,25 +99,10 @@ class WholeStep final : public Correspondence {
       });
     return found->second;
   }
-  /// Without slots and copies.
   [[nodiscard]] bool is_plain(const Schedule* schedule) {
     const auto [found, is_new] = plain_.try_emplace(schedule);
-    if (is_new) found->second = schedule->slots() == 0 && !copies(*schedule);
+    if (is_new) found->second = lockstep::is_plain(*schedule);
     return found->second;
-  }
-  [[nodiscard]] static bool copies(const Schedule& schedule) {
-    const fold::ScheduleStepCounts counts{schedule.phases()};
-    ScheduleStep step;
-    bool out = false;
-    for (int rank = 0; rank < schedule.ranks(); ++rank)
-      for (int lane = 0; lane < schedule.lanes(); ++lane)
-        counts.visit(first_step(schedule, rank, lane), schedule.steps(rank, lane),
-                     [&](std::int64_t index, std::int64_t /*times*/) {
-                       step.clear();
-                       schedule.step(rank, lane, index, step);
-                       out = out || !step.locals.empty();
-                     });
-    return out;
   }
   [[nodiscard]] Communicator communicator(const RoleOperation& operation) const {
     return communicator_of(in_.program, rank_, *operation.operation->communication);
@@ -156,8 +135,7 @@ class WholeStep final : public Correspondence {
 /// Representatives of the classes of a folded step.
 class FoldedRanks final : public Correspondence {
  public:
-  FoldedRanks(FoldedTrainingStep& fold, const CollectiveChoice& choice)
-      : fold_{fold}, choice_{choice} {}
+  explicit FoldedRanks(const LoweringInput& input) : in_{input}, fold_{*input.fold} {}
 
   EndpointId begin(int rank) override {
     rank_ = rank;
@@ -172,6 +150,7 @@ class FoldedRanks final : public Correspondence {
                 .member = slot->member,
                 .launch = slot->launch,
                 .repeats = slot->group->repeats,
+                .in_turn = in_.calls_in_turn && slot->group->in_turn,
                 .transfers = slot->transfers};
   }
 
@@ -185,7 +164,7 @@ class FoldedRanks final : public Correspondence {
     out.block = Bytes{1};
     out.on_copy_engines = slot.on_copy_engines;
     out.traffic_weight = operation.operation->communication->traffic_weight;
-    out.slowed_permille = choice_.slowed_permille(*operation.operation->communication);
+    out.slowed_permille = in_.choice.slowed_permille(*operation.operation->communication);
     return out;
   }
 
@@ -198,8 +177,8 @@ class FoldedRanks final : public Correspondence {
   }
 
  private:
+  const LoweringInput& in_;
   FoldedTrainingStep& fold_;
-  const CollectiveChoice& choice_;
   int rank_ = 0;
 };
 
@@ -279,7 +258,7 @@ class TimedRanks final : public Correspondence {
 }  // namespace
 
 std::unique_ptr<Correspondence> make_correspondence(const LoweringInput& input) {
-  if (input.fold != nullptr) return std::make_unique<FoldedRanks>(*input.fold, input.choice);
+  if (input.fold != nullptr) return std::make_unique<FoldedRanks>(input);
   if (input.times != nullptr) return std::make_unique<TimedRanks>(input);
   return std::make_unique<WholeStep>(input);
 }

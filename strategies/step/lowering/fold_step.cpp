@@ -10,6 +10,7 @@
 #include "sim/symmetry/branches/written_schedule.hpp"
 #include "sim/symmetry/quotient/link_bytes.hpp"
 #include "sim/symmetry/report.hpp"
+#include "strategies/step/lowering/calls_in_turn.hpp"
 #include "strategies/step/lowering/class_partings.hpp"
 
 namespace lockstep {
@@ -193,6 +194,14 @@ bool FoldedTrainingStep::leaves_alone(const Group& group) const {
   return true;
 }
 
+bool FoldedTrainingStep::may_take_turns(const Group& group, std::uint32_t communication) const {
+  if (!among_all(communications_[communication].how) || !is_plain(*group.schedule)) return false;
+  const std::size_t role = role_of(representatives_[group.classes.front()]);
+  return std::all_of(group.classes.begin(), group.classes.end(), [&](EndpointId c) {
+    return c < representatives_.size() && role_of(representatives_[c]) == role;
+  });
+}
+
 /// Null where a switch plays for other ranks, or in other communications of these alone.
 const RankPart* FoldedTrainingStep::part_in(int rank, std::uint32_t communication,
                                             std::uint32_t component) const {
@@ -245,6 +254,7 @@ const FoldedTrainingStep::Group& FoldedTrainingStep::group(std::uint32_t communi
       std::make_shared<fold::QuotientSchedule>(std::move(ranks), schedule_.channels()),
       kMostWritten);
   out.repeats = out.classes.size() == 1 && leaves_alone(out);
+  out.in_turn = may_take_turns(out, communication);
   return out;
 }
 

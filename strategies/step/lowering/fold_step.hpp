@@ -89,6 +89,9 @@ class FoldedTrainingStep {
     /// The group has one class, whose endpoints serve no other collective: one call may represent
     /// all repetitions.
     bool repeats = false;
+    /// Two calls in turn may represent all repetitions, if the order of calls is free: all members
+    /// play one role, the result of each contains data of all, and nothing is copied.
+    bool in_turn = false;
   };
   struct MemberSlot {
     const Group* group = nullptr;
@@ -125,6 +128,7 @@ class FoldedTrainingStep {
   [[nodiscard]] std::string difference(std::size_t of, std::size_t usual) const;
   [[nodiscard]] const Group& group(std::uint32_t communication, std::uint32_t component);
   [[nodiscard]] bool leaves_alone(const Group& group) const;
+  [[nodiscard]] bool may_take_turns(const Group& group, std::uint32_t communication) const;
   [[nodiscard]] fold::FoldedRank folded_rank(const RankPart& part, int rank,
                                              const std::vector<EndpointId>& classes);
   /// The part of a rank or switch in the component's group.
