@@ -102,7 +102,10 @@ std::vector<Unfinished> DeadlockReport::write() {
   transfers_.unmatched().each_waiting([&](const ConnectionKey& key, const Post& post) {
     out_.push_back({tracks_.endpoint_of(post.track), describe_post(key, post)});
   });
-  for (const auto& [key, connection] : transfers_.connections()) add_connection(key, connection);
+  transfers_.connections().each(
+      [this](const ConnectionKey& key, const SlottedConnection& connection) {
+        add_connection(key, connection);
+      });
   for (const Transfer& transfer : transfers_.all()) {
     if (!transfer.bound || transfer.posted == 0) continue;
     const bool sending = transfer.posted == Transfer::kSender;

@@ -69,7 +69,7 @@ Transfers::Transfers(const Transfers& other)
       messages_{other.messages_},
       log_{other.log_} {
   for (Transfer& each : transfers_)
-    if (each.slotted != nullptr) each.slotted = &connections_.at(each.connection);
+    if (each.slotted != nullptr) each.slotted = &connections_.use(each.connection);
 }
 
 void Transfers::join(const Siblings& siblings) {
@@ -374,7 +374,7 @@ void Transfers::take_from_frontier(std::uint32_t id) {
 // Connections with slots.
 
 void Transfers::post_slotted(const ConnectionKey& key, const Post& post, int slots) {
-  SlottedConnection& connection = connections_[key];
+  SlottedConnection& connection = connections_.use(key);
   connection.slots = slots;
   if (!post.sending) {
     connection.receives.push(post);

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <deque>
+#include <vector>
 
 #include "sim/base/fifo.hpp"
 #include "sim/engine/matching/matcher.hpp"
@@ -19,14 +20,40 @@ struct SlottedConnection {
   Fifo<Post> receives;          // wait for a message
 };
 
-struct ConnectionHash {
-  std::size_t operator()(const ConnectionKey& key) const {
-    std::uint64_t h = ((std::uint64_t{key.from} << 32U) | key.to) * 0x9E3779B97F4A7C15ULL;
-    h ^= key.channel * 0xC2B2AE3D27D4EB4FULL;
-    return static_cast<std::size_t>(h ^ (h >> 29U));
+/// Connections with slots that are in use. References hold until erase(). Copyable.
+class SlottedConnections {
+ public:
+  /// Begins to use it if nobody does.
+  [[nodiscard]] SlottedConnection& use(const ConnectionKey& key) {
+    const std::size_t at = places_.find(key);
+    if (places_.used(at)) return all_[places_[at]];
+    std::uint32_t place = 0;
+    if (spare_.empty()) {
+      place = static_cast<std::uint32_t>(all_.size());
+      all_.emplace_back();
+    } else {
+      place = spare_.back();
+      spare_.pop_back();
+    }
+    places_.insert(at, key, place);
+    return all_[place];
   }
-};
+  /// Requires that nothing waits or is on its way.
+  void erase(const ConnectionKey& key) {
+    const std::size_t at = places_.find(key);
+    spare_.push_back(places_[at]);
+    places_.erase(at);
+  }
+  /// Calls visit(key, connection) for every one in use, in no particular order.
+  template <typename Visit>
+  void each(Visit visit) const {
+    places_.each([&](const ConnectionKey& key, std::uint32_t place) { visit(key, all_[place]); });
+  }
 
-using SlottedConnections = std::unordered_map<ConnectionKey, SlottedConnection, ConnectionHash>;
+ private:
+  ConnectionTable<std::uint32_t> places_;
+  std::deque<SlottedConnection> all_;
+  std::vector<std::uint32_t> spare_;
+};
 
 }  // namespace lockstep
