@@ -62,13 +62,21 @@ class EventQueue {
     return TimePoint{Duration::picoseconds(earliest)};
   }
 
-  /// Moves the clock to the next event. Requires !empty().
-  void advance() {
+  /// Moves the clock to the next event. Requires !empty(). Calls soon(event) for some of those that
+  /// come shortly after, any number of times, for the caller to ask for memory.
+  template <typename Soon>
+  void advance(Soon soon) {
     if (cursor_ < buckets_[0].size()) return;
     buckets_[0].clear();
     cursor_ = 0;
     LOCKSTEP_CHECK(size_ > 0);
-    deal_out(first_used());
+    const std::size_t bucket = first_used();
+    if (buckets_[bucket].size() <= kSoon)
+      for (const Event& event : buckets_[bucket]) soon(event);
+    deal_out(bucket);
+  }
+  void advance() {
+    advance([](const Event&) {});
   }
 
   /// Whether events are left at the current time.
@@ -88,6 +96,7 @@ class EventQueue {
   // A time has at most 63 bits; the first bucket is that of the present instant.
   static constexpr std::size_t kBuckets = 1 + (63 + kDigitBits - 1) / kDigitBits * kDigits;
   static constexpr std::size_t kWordBits = 64;
+  static constexpr std::size_t kSoon = 32;  // events that come at about the same time
 
   [[nodiscard]] std::size_t bucket_of(std::int64_t at_ps) const {
     const auto differing = static_cast<std::uint64_t>(at_ps ^ now_ps_);

@@ -119,7 +119,9 @@ bool Engine::advance() {
     replay_met();
     return true;
   }
-  state_.queue.advance();
+  state_.queue.advance([this](const Event& event) {
+    if (event.kind == static_cast<std::uint32_t>(EventKind::computed)) streams_.fetch(event.id);
+  });
   Event event;
   do {
     ++state_.instant;
