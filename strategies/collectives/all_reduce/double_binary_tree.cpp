@@ -13,7 +13,8 @@
 /// On m nodes of several ranks, g each, both are trees of nodes (mirrored where m is even), and in
 /// each node a chain hangs below its first rank. With several channels as many pairs of trees, each
 /// on its own slice of the data; in channel k's every node begins with its rank k, so that they use
-/// other NICs.
+/// other NICs. What a rank does for both trees in one instant it does first for the tree in which
+/// its node is an inner one, so that a node and its mirror image do the same.
 /// In: n >= 1 ranks, S bytes on each. Chunks: 2*channels*c blocks; c in every tree.
 /// The depth d is ceil(lg n), or ceil(lg m) + g-1 on nodes, whose first rank sends 2S to other
 ///   nodes. Channels with NICs of their own divide beta. If c is not given it is sqrt(2d *
@@ -47,6 +48,18 @@ RankOrder turned(int per_node, int turn) {
           [=](int rank) { return turn_by(rank, per_node - forth); }};
 }
 
+/// Of the two trees of a channel, that in which the rank's node is an inner one, and so at an even
+/// place, comes first.
+StripePlaces inner_first(const NodeTree& tree, const RankOrder& second) {
+  const int per_node = tree.per_node();
+  return [per_node, second](int rank, int stripe) {
+    const bool is_leaf_of_first = rank / per_node % 2 != 0;
+    const bool is_leaf_of_second = second.place_of(rank) / per_node % 2 != 0;
+    const int swapped = is_leaf_of_first && !is_leaf_of_second ? 1 : 0;
+    return stripe ^ swapped;
+  };
+}
+
 SchedulePtr make_double_binary_tree(const AlgorithmInput& input) {
   const NodeTree tree{input.n, input.layout.per_node};
   const int channels = rows::number(input, "channels");
@@ -60,7 +73,7 @@ SchedulePtr make_double_binary_tree(const AlgorithmInput& input) {
     stripes.push_back({one, turn});
     stripes.push_back({one, composed(turn, second)});
   }
-  return side_by_side(std::move(stripes));
+  return side_by_side(std::move(stripes), inner_first(tree, second));
 }
 
 /// A block is one chunk's share of one tree of one channel.

@@ -56,8 +56,12 @@ struct Stripe {
   RankOrder order{};
 };
 
+/// Of a rank: the place of each stripe among its lanes, a permutation. What a rank does in one
+/// instant it does in the order of its lanes.
+using StripePlaces = std::function<int(int rank, int stripe)>;
+
 /// Parallel stripes, each on its own slice of equal length and in its own lanes. All parts must
-/// have the same number of ranks. Phases common to all are preserved.
-[[nodiscard]] SchedulePtr side_by_side(std::vector<Stripe> stripes);
+/// have the same number of ranks; with `places`, of lanes, too. Phases common to all are preserved.
+[[nodiscard]] SchedulePtr side_by_side(std::vector<Stripe> stripes, StripePlaces places = {});
 
 }  // namespace lockstep

@@ -23,7 +23,8 @@ std::vector<Phase> common(const std::vector<Phase>& a, const std::vector<Phase>&
 
 class Stripes final : public Schedule, public StripedSchedule {
  public:
-  explicit Stripes(std::vector<Stripe> stripes) : stripes_{std::move(stripes)} {
+  Stripes(std::vector<Stripe> stripes, StripePlaces places)
+      : stripes_{std::move(stripes)}, places_{std::move(places)} {
     LOCKSTEP_CHECK(!stripes_.empty());
     for (const Stripe& stripe : stripes_) {
       check_part(*stripe.part);
@@ -33,39 +34,38 @@ class Stripes final : public Schedule, public StripedSchedule {
         stripe_of_.push_back(first_lane_.size());
       first_lane_.push_back(static_cast<int>(std::ssize(stripe_of_)) - stripe.part->lanes());
     }
+    LOCKSTEP_CHECK(!places_ || parts_have_equal_lanes());
   }
 
   [[nodiscard]] int ranks() const override { return stripes_.front().part->ranks(); }
   [[nodiscard]] int lanes() const override { return static_cast<int>(std::ssize(stripe_of_)); }
-  /// Parts of unequal lanes are none that could change places.
+  /// Parts of unequal lanes are none that could change places, nor are those that have their own.
   [[nodiscard]] int stripes() const override {
-    const int lanes_of_first = stripes_.front().part->lanes();
-    const bool alike = std::all_of(stripes_.begin(), stripes_.end(), [&](const Stripe& stripe) {
-      return stripe.part->lanes() == lanes_of_first;
-    });
-    return alike ? static_cast<int>(std::ssize(stripes_)) : 1;
+    return parts_have_equal_lanes() && !places_ ? static_cast<int>(std::ssize(stripes_)) : 1;
   }
   [[nodiscard]] std::int64_t blocks() const override { return std::ssize(stripes_) * slice_; }
   [[nodiscard]] std::int64_t scratch_blocks(int rank) const override {
     return scratch_before(rank, stripes_.size());
   }
   [[nodiscard]] std::int64_t steps(int rank, int lane) const override {
-    const std::size_t s = stripe_of_[static_cast<std::size_t>(lane)];
-    return stripes_[s].part->steps(place_of(s, rank), lane - first_lane_[s]);
+    const std::size_t s = stripe_at(rank, lane);
+    return stripes_[s].part->steps(place_of(s, rank), lane - first_lane(rank, s));
   }
 
+  /// A channel's name is that of the part and the sender's place for it, so no two parts share one.
   void step(int rank, int lane, std::int64_t index, ScheduleStep& step) const override {
-    const std::size_t s = stripe_of_[static_cast<std::size_t>(lane)];
+    const std::size_t s = stripe_at(rank, lane);
     const Stripe& stripe = stripes_[s];
-    stripe.part->step(place_of(s, rank), lane - first_lane_[s], index, step);
+    stripe.part->step(place_of(s, rank), lane - first_lane(rank, s), index, step);
     const Renaming names{.offset = static_cast<std::int64_t>(s) * slice_,
                          .scratch = scratch_before(rank, s),
                          .scale = slice_ / stripe.part->blocks(),
-                         .part = static_cast<int>(s),
                          .parts = static_cast<int>(stripes_.size()),
-                         .lane = first_lane_[s]};
+                         .lane = first_lane(rank, s)};
     rename(step, names,
            [&](int place) { return stripe.order.rank_at ? stripe.order.rank_at(place) : place; });
+    for (Send& send : step.sends) send.channel += place_for(rank, s);
+    for (Receive& receive : step.receives) receive.channel += place_for(receive.peer, s);
   }
 
   [[nodiscard]] std::vector<Phase> phases() const override {
@@ -75,6 +75,24 @@ class Stripes final : public Schedule, public StripedSchedule {
   }
 
  private:
+  [[nodiscard]] bool parts_have_equal_lanes() const {
+    return std::all_of(stripes_.begin(), stripes_.end(), [&](const Stripe& stripe) {
+      return stripe.part->lanes() == stripes_.front().part->lanes();
+    });
+  }
+  /// The rank's place for a stripe.
+  [[nodiscard]] int place_for(int rank, std::size_t s) const {
+    return places_ ? places_(rank, static_cast<int>(s)) : static_cast<int>(s);
+  }
+  [[nodiscard]] int first_lane(int rank, std::size_t s) const {
+    return first_lane_[static_cast<std::size_t>(place_for(rank, s))];
+  }
+  [[nodiscard]] std::size_t stripe_at(int rank, int lane) const {
+    const std::size_t place = stripe_of_[static_cast<std::size_t>(lane)];
+    std::size_t s = place;
+    while (place_for(rank, s) != static_cast<int>(place)) s = (s + 1) % stripes_.size();
+    return s;
+  }
   [[nodiscard]] int place_of(std::size_t s, int rank) const {
     const RankOrder& order = stripes_[s].order;
     return order.place_of ? order.place_of(rank) : rank;
@@ -89,15 +107,16 @@ class Stripes final : public Schedule, public StripedSchedule {
   }
 
   std::vector<Stripe> stripes_;
+  StripePlaces places_;                 // none: in their order
   std::int64_t slice_ = 1;              // blocks of a stripe
-  std::vector<std::size_t> stripe_of_;  // per lane
-  std::vector<int> first_lane_;         // per stripe
+  std::vector<std::size_t> stripe_of_;  // per lane: the place, of a stripe
+  std::vector<int> first_lane_;         // per place
 };
 
 }  // namespace
 
-SchedulePtr side_by_side(std::vector<Stripe> stripes) {
-  return std::make_shared<Stripes>(std::move(stripes));
+SchedulePtr side_by_side(std::vector<Stripe> stripes, StripePlaces places) {
+  return std::make_shared<Stripes>(std::move(stripes), std::move(places));
 }
 
 }  // namespace lockstep
