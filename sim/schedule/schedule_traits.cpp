@@ -27,9 +27,4 @@ std::int64_t first_step(const Schedule& schedule, int rank, int lane) {
   return late == nullptr ? 0 : late->first_step(rank, lane);
 }
 
-int stripes_of(const Schedule& schedule) {
-  const auto* striped = dynamic_cast<const StripedSchedule*>(&schedule);
-  return striped == nullptr ? 1 : striped->stripes();
-}
-
 }  // namespace lockstep

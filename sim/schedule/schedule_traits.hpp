@@ -57,20 +57,9 @@ class TurnsAtEndpoints {
   [[nodiscard]] virtual std::uint32_t turn(int rank) const = 0;
 };
 
-/// A schedule of parts that go on side by side, each in as many lanes: the first part in the first
-/// ones. No step waits for a step of another part, and the messages of part k of n are on channels
-/// k, n + k, 2n + k, ... at both ends.
-class StripedSchedule {
- public:
-  virtual ~StripedSchedule() = default;
-  [[nodiscard]] virtual int stripes() const = 0;  // 1: no such parts are known
-};
-
 /// The permutations of a schedule; none if it does not declare any.
 [[nodiscard]] std::optional<BlockMoves> moves_of(const Schedule& schedule);
 /// The first step of a lane that may be nonempty.
 [[nodiscard]] std::int64_t first_step(const Schedule& schedule, int rank, int lane);
-/// Its parts side by side, at least 1.
-[[nodiscard]] int stripes_of(const Schedule& schedule);
 
 }  // namespace lockstep

@@ -88,9 +88,8 @@ class Folding {
       : network_{network}, workload_{workload}, model_{model}, options_{options} {}
 
   /// Empty if the workload deadlocks, which the engine describes better.
-  std::optional<FoldedReplay> run(Relations relations) {
-    Partition partition = find_partition(relations, network_, model_);
-    by_stripes(relations, partition);
+  std::optional<FoldedReplay> run(const Relations& relations) {
+    const Partition partition = find_partition(relations, network_, model_);
     Quotient quotient = make_quotient(relations, partition, network_, workload_, model_);
     leave_out_slack_links(quotient, model_);
     FoldReport& report = out_.report;
@@ -109,19 +108,6 @@ class Folding {
   }
 
  private:
-  /// Where most members are classes of their own, those may be equal that have their stripes in
-  /// another order.
-  void by_stripes(Relations& relations, Partition& partition) const {
-    if (!options_.stripes || relations.moves) return;
-    if (2 * partition.first_member.size() <= relations.members.size()) return;
-    auto striped = find_relations_of_stripes(network_, workload_, options_.most_relations);
-    if (!striped) return;
-    Partition coarser = find_partition(*striped, network_, model_);
-    if (coarser.first_member.size() == partition.first_member.size()) return;
-    relations = *std::move(striped);
-    partition = std::move(coarser);
-  }
-
   /// Ends by class of members.
   bool by_max_plus(const Relations& relations, const Partition& partition, const Quotient& quotient,
                    std::vector<TimePoint>& ends) {
@@ -279,7 +265,7 @@ FoldedReplay replay_folded(const Network& network, const Workload& workload, Net
       return *std::move(played);
     relations = std::move(ranks->relations);
   }
-  if (auto folded = Folding{network, workload, model, options}.run(*std::move(relations)))
+  if (auto folded = Folding{network, workload, model, options}.run(*relations))
     return *std::move(folded);
   return unfolded(network, workload, model, options, "the workload deadlocks");
 }

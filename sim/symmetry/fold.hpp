@@ -23,7 +23,6 @@ struct FoldOptions {
   bool max_plus = true;  // rounds without contention advance without the engine
   bool branches = true;  // branches with equal histories are replayed once
   bool blocks = true;    // ranks of one block represent all, if blocks are equivalent
-  bool stripes = true;   // ranks are equal that are so with their stripes in another order
   bool by_rank = true;   // without contention, rounds advance for every rank with its own start
   /// With fewer members, classes are looked for and `by_rank` is not used.
   std::size_t by_rank_from = 1024;

@@ -205,8 +205,7 @@ class Finder {
   void sort_pairs(Branch& branch) const {
     const auto rank = [this](std::uint32_t c) {
       const Pair& each = pair(c);
-      const auto [sent, received] = quotient_.pair_stripes[c];
-      return std::tuple{local(each.sender), local(each.receiver), each.key, sent, received, c};
+      return std::tuple{local(each.sender), local(each.receiver), each.key, c};
     };
     std::sort(branch.pairs.begin(), branch.pairs.end(),
               [&](std::uint32_t a, std::uint32_t b) { return rank(a) < rank(b); });
@@ -216,21 +215,13 @@ class Finder {
   std::uint32_t kind_of(const Branch& branch) {
     std::vector<std::uint64_t> facts{branch.members.size()};
     for (const std::uint32_t m : branch.members) {
-      const std::uint32_t first = partition_.first_member[m];
-      const Key& key = relations_.members[first].key;
+      const Key& key = relations_.members[partition_.first_member[m]].key;
       facts.insert(facts.end(), {key.low, key.high});
-      for (std::uint32_t stripe = 0; relations_.stripes > 1 && stripe < relations_.stripes;
-           ++stripe) {
-        const Key& own = relations_.stripe_keys[first * relations_.stripes + stripe];
-        facts.insert(facts.end(), {own.low, own.high});
-      }
     }
     std::map<LinkId, std::uint64_t> links;
     for (const std::uint32_t c : branch.pairs) {
       const Pair& each = pair(c);
       const ClassRoute& way = quotient_.class_routes[c];
-      const auto [sent, received] = quotient_.pair_stripes[c];
-      facts.insert(facts.end(), {sent, received});
       facts.insert(facts.end(),
                    {local(each.sender), local(each.receiver), each.key.low, each.key.high,
                     static_cast<std::uint64_t>(way.route.latency.ps()), way.route.hops.size()});

@@ -24,8 +24,7 @@ struct Lists {
 };
 
 /// Vertices are members, then pairs, then links that matter, then end points that several members
-/// share, then each member's stripes where these may change places: pairs join stripes then, and
-/// stripes members. A link that one pair alone crosses is part of that pair's key.
+/// share. A link that one pair alone crosses is part of that pair's key.
 class Refiner {
  public:
   Refiner(const Relations& relations, const Network& network, NetworkModel model)
@@ -87,7 +86,7 @@ class Refiner {
 
   [[nodiscard]] std::vector<Key> keys() const {
     std::vector<Key> keys;
-    keys.reserve(first_stripe() + relations_.stripe_keys.size());
+    keys.reserve(members_ + pairs_ + links_ + at_endpoint_.size());
     for (const Member& member : relations_.members)
       keys.push_back(KeyBuilder{}.add(1).add(member.key).key());
     for (std::uint32_t p = 0; p < pairs_; ++p) keys.push_back(key_of_pair(p));
@@ -104,8 +103,6 @@ class Refiner {
                          .add(figures.copy_rate ? figures.copy_rate->steps() : 0)
                          .key());
     }
-    for (const Key& key : relations_.stripe_keys)
-      keys.push_back(KeyBuilder{}.add(5).add(key).key());
     return keys;
   }
 
@@ -126,26 +123,10 @@ class Refiner {
     if (vertex < members_) return refine_by_members(cells, cell);
     if (vertex < members_ + pairs_) return refine_by_pairs(cells, cell);
     if (vertex < members_ + pairs_ + links_) return refine_by_links(cells, cell);
-    if (vertex < first_stripe()) return refine_by_endpoints(cells, cell);
-    refine_by_stripes(cells, cell);
-  }
-
-  [[nodiscard]] std::uint32_t first_stripe() const {
-    return members_ + pairs_ + links_ + static_cast<std::uint32_t>(at_endpoint_.size());
-  }
-  /// What pairs are joined to.
-  [[nodiscard]] std::uint32_t end_of(std::uint32_t member, const Pair& pair) const {
-    if (relations_.stripes == 1) return member;
-    return first_stripe() + member * relations_.stripes + pair.stripe;
+    refine_by_endpoints(cells, cell);
   }
 
   void refine_by_members(Cells& cells, Cells::CellId cell) const {
-    if (relations_.stripes > 1) {
-      for (const std::uint32_t m : cells.members(cell))
-        for (std::uint32_t stripe = 0; stripe < relations_.stripes; ++stripe)
-          cells.count(first_stripe() + m * relations_.stripes + stripe, 1);
-      return cells.split();
-    }
     for (const std::uint32_t m : cells.members(cell))
       for (std::uint32_t p = relations_.first_pair[m]; p < relations_.first_pair[m + 1]; ++p)
         cells.count(members_ + p, 1);
@@ -159,36 +140,12 @@ class Refiner {
     cells.split();
   }
 
-  /// A stripe's pairs are those of its member in it.
-  void refine_by_stripes(Cells& cells, Cells::CellId cell) const {
-    const auto each = [&](const auto& visit) {
-      for (const std::uint32_t vertex : cells.members(cell))
-        visit((vertex - first_stripe()) / relations_.stripes,
-              (vertex - first_stripe()) % relations_.stripes);
-      cells.split();
-    };
-    each([&](std::uint32_t member, std::uint32_t) { cells.count(member, 1); });
-    each([&](std::uint32_t member, std::uint32_t stripe) {
-      for (std::uint32_t p = relations_.first_pair[member]; p < relations_.first_pair[member + 1];
-           ++p)
-        if (relations_.pairs[p].stripe == stripe) cells.count(members_ + p, 1);
-    });
-    each([&](std::uint32_t member, std::uint32_t stripe) {
-      for (const std::uint32_t p : received_.at(member))
-        if (relations_.pairs[p].stripe == stripe) cells.count(members_ + p, 1);
-    });
-  }
-
-  [[nodiscard]] const Pair& pair_at(std::uint32_t vertex) const {
-    return relations_.pairs[vertex - members_];
-  }
-
   void refine_by_pairs(Cells& cells, Cells::CellId cell) const {
     for (const std::uint32_t vertex : cells.members(cell))
-      cells.count(end_of(pair_at(vertex).sender, pair_at(vertex)), 1);
+      cells.count(relations_.pairs[vertex - members_].sender, 1);
     cells.split();
     for (const std::uint32_t vertex : cells.members(cell))
-      cells.count(end_of(pair_at(vertex).receiver, pair_at(vertex)), 1);
+      cells.count(relations_.pairs[vertex - members_].receiver, 1);
     cells.split();
     if (links_ == 0) return;
     for (const std::uint32_t vertex : cells.members(cell))

@@ -12,8 +12,7 @@ namespace lockstep::fold {
 /// over links of the same classes; links of a class carry equal weight of every class of pairs. By
 /// induction over the instants of a replay, elements of a class do the same at the same time,
 /// because max-min levels depend only on what crosses a link (one solution, equal classes:
-/// sim/network/maxmin/README.md). With Relations::stripes members of a class have equally many
-/// stripes of every class, and stripes equally many pairs of every class.
+/// sim/network/maxmin/README.md).
 struct Partition {
   std::vector<std::uint32_t> member_class;  // numbered by their first members
   std::vector<std::uint32_t> pair_class;

@@ -1,7 +1,6 @@
 #include "sim/symmetry/partition/relations.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "sim/base/check.hpp"
 #include "sim/reuse/schedule_step_counts.hpp"
@@ -52,7 +51,6 @@ struct Sent {
 struct Received {
   std::uint32_t sender = 0;
   std::uint32_t receiver = 0;
-  std::uint32_t stripe = 0;
   KeyBuilder key{};
   std::int64_t messages = 0;
   std::int64_t bytes = 0;
@@ -61,10 +59,9 @@ struct Received {
 class Finder {
  public:
   Finder(const Network& network, const Workload& workload, std::uint64_t most,
-         std::optional<BlockSymmetry> symmetry, int stripes = 1)
+         std::optional<BlockSymmetry> symmetry)
       : network_{network}, workload_{workload}, most_{most}, symmetry_{symmetry} {
     if (symmetry_) out_.moves = symmetry_->moves();
-    out_.stripes = static_cast<std::uint32_t>(stripes);
   }
 
   std::optional<Relations> run() {
@@ -109,14 +106,10 @@ class Finder {
       out_.first_pair.push_back(static_cast<std::uint32_t>(out_.pairs.size()));
       sent_to_.begin_list();
       received_from_.begin_list();
-      bool ordered = false;  // stripes of the member among each other
-      reducing_.reset();
-      copying_.reset();
       Member& member = out_.members[id];
       member.single = facts.lanes == 1;
-      KeyBuilder key = out_.stripes > 1 ? KeyBuilder{} : begin_key(facts, id);
+      KeyBuilder key = begin_key(facts, id);
       for (int lane = 0; lane < facts.lanes; ++lane) {
-        stripe_ = stripe_at(facts, lane);
         const std::int64_t steps = schedule.steps(rank, lane);
         key.add(steps);
         const std::int64_t first = first_step(schedule, rank, lane);
@@ -124,59 +117,17 @@ class Finder {
           step_.clear();
           schedule.step(rank, lane, index, step_);
           add_own(facts, index, key);
-          ordered = ordered || !works_in_one_stripe(member.endpoint);
           if (step_.sends.size() > 1 || step_.receives.size() > 1) member.single = false;
           for (std::size_t i = 0; i < step_.sends.size(); ++i)
             add_send(facts, id, lane, index, times, i);
           for (const Receive& receive : step_.receives)
             add_receive(facts, id, lane, index, times, receive);
         });
-        if (out_.stripes > 1 && ordered) return false;
         if (out_.pairs.size() > most_ || received_.size() > most_) return false;
-        if (out_.stripes > 1 && stripe_.lane + 1 == stripe_.lanes)
-          out_.stripe_keys.push_back(std::exchange(key, KeyBuilder{}).key());
       }
-      member.key = out_.stripes > 1 ? begin_key(facts, id).key() : key.key();
+      member.key = key.key();
     }
     return true;
-  }
-
-  /// A lane's part of the schedule, and its place among the part's lanes.
-  struct StripeLane {
-    std::uint32_t stripe = 0;
-    int first = 0;  // lane of the part
-    int lane = 0;   // in the part
-    int lanes = 1;
-  };
-  [[nodiscard]] StripeLane stripe_at(const CallFacts& facts, int lane) const {
-    const int lanes = facts.lanes / static_cast<int>(out_.stripes);
-    return {static_cast<std::uint32_t>(lane / lanes), lane - lane % lanes, lane % lanes, lanes};
-  }
-  /// A channel among those of the part at hand.
-  [[nodiscard]] int own_channel(int channel) const {
-    const auto stripes = static_cast<int>(out_.stripes);
-    LOCKSTEP_CHECK(static_cast<std::uint32_t>(channel % stripes) == stripe_.stripe);
-    return channel / stripes;
-  }
-  /// A peer in the part at hand, as the lists of pairs number it.
-  [[nodiscard]] std::uint32_t in_stripe(std::uint32_t member, std::uint32_t stripe) const {
-    return member * out_.stripes + stripe;
-  }
-
-  /// An endpoint reduces one piece after another, and copies so: pieces of several stripes would
-  /// have an order.
-  [[nodiscard]] bool works_in_one_stripe(EndpointId at) {
-    const Endpoint& endpoint = network_.endpoints[at];
-    const auto only = [this](std::optional<std::uint32_t>& working) {
-      if (!working) working = stripe_.stripe;
-      return *working == stripe_.stripe;
-    };
-    const auto reduces = [](const auto& each) { return each.combine == Combine::reduce; };
-    const bool reduced = std::any_of(step_.receives.begin(), step_.receives.end(), reduces) ||
-                         std::any_of(step_.locals.begin(), step_.locals.end(), reduces);
-    const bool copied = !std::all_of(step_.locals.begin(), step_.locals.end(), reduces);
-    return (!endpoint.reduce_rate || !reduced || only(reducing_)) &&
-           (!endpoint.copy_rate || !copied || only(copying_));
   }
 
   KeyBuilder begin_key(const CallFacts& facts, std::uint32_t id) const {
@@ -200,7 +151,7 @@ class Finder {
       (local.combine == Combine::reduce ? reduced : copied) += local.to.count;
     const std::int64_t block = facts.call->block.count();
     key.add(reduced * block).add(copied * block);
-    for (const ScheduleStepRef& ref : step_.after) key.add(ref.lane - stripe_.first).add(ref.step);
+    for (const ScheduleStepRef& ref : step_.after) key.add(ref.lane).add(ref.step);
   }
 
   void add_send(const CallFacts& facts, std::uint32_t sender, int lane, std::int64_t index,
@@ -208,11 +159,10 @@ class Finder {
     const Send& send = step_.sends[position];
     const std::uint32_t receiver = facts.first_member + static_cast<std::uint32_t>(send.peer);
     const auto next = static_cast<std::uint32_t>(out_.pairs.size());
-    const std::uint32_t id = sent_to_.find_or_add(in_stripe(receiver, stripe_.stripe));
+    const std::uint32_t id = sent_to_.find_or_add(receiver);
     if (id == next) {
       out_.pairs.push_back({.sender = sender,
                             .receiver = out_.member_of(receiver),
-                            .stripe = stripe_.stripe,
                             .parallel = 0,
                             .block = out_.moves ? send.peer / out_.moves->block : 0});
       sent_.emplace_back();
@@ -220,8 +170,7 @@ class Finder {
     Pair& pair = out_.pairs[id];
     Sent& sent = sent_[id];
     const std::int64_t bytes = step_.blocks_of(send) * facts.call->block.count();
-    const int channel = own_channel(send.channel);
-    sent.key.add(lane - stripe_.first).add(index).add(times).add(channel).add(bytes);
+    sent.key.add(lane).add(index).add(times).add(send.channel).add(bytes);
     // Software lets messages go one by one: then their order in a step matters.
     const Endpoint& endpoint = network_.endpoints[out_.members[sender].endpoint];
     if (endpoint.message_overhead > Duration{}) sent.key.add(static_cast<std::uint64_t>(position));
@@ -229,7 +178,7 @@ class Finder {
     pair.messages += times;
     out_.transfers += static_cast<std::uint64_t>(times);
     ++out_.visited;
-    out_.channels = std::max(out_.channels, channel + 1);
+    out_.channels = std::max(out_.channels, send.channel + 1);
     count_parallel(pair, sent, lane, index);
   }
 
@@ -250,13 +199,11 @@ class Finder {
   void add_receive(const CallFacts& facts, std::uint32_t receiver, int lane, std::int64_t index,
                    std::int64_t times, const Receive& receive) {
     const std::uint32_t sender = facts.first_member + static_cast<std::uint32_t>(receive.peer);
-    const std::uint32_t id = received_from_.find_or_add(in_stripe(sender, stripe_.stripe));
-    if (id == received_.size())
-      received_.push_back({.sender = sender, .receiver = receiver, .stripe = stripe_.stripe});
+    const std::uint32_t id = received_from_.find_or_add(sender);
+    if (id == received_.size()) received_.push_back({.sender = sender, .receiver = receiver});
     const std::int64_t bytes = step_.blocks_of(receive) * facts.call->block.count();
     Received& received = received_[id];
-    received.key.add(lane - stripe_.first).add(index).add(times).add(own_channel(receive.channel));
-    received.key.add(bytes);
+    received.key.add(lane).add(index).add(times).add(receive.channel).add(bytes);
     received.key.add((receive.combine == Combine::reduce ? 1 : 0) + (receive.forwarded ? 2 : 0));
     received.messages += times;
     received.bytes += bytes * times;
@@ -267,7 +214,7 @@ class Finder {
     if (received_.size() != out_.pairs.size()) return false;
     for (const Received& received : received_) {
       const auto [sender, receiver] = moved_to_sender(received);
-      const std::uint32_t id = sent_to_.find(sender, in_stripe(receiver, received.stripe));
+      const std::uint32_t id = sent_to_.find(sender, receiver);
       if (id == PairIndex::kNone) return false;
       Pair& pair = out_.pairs[id];
       if (received.messages != pair.messages || received.bytes != pair.bytes) return false;
@@ -373,26 +320,7 @@ class Finder {
   std::vector<Received> received_;
   std::vector<std::uint32_t> number_;  // per link of the network
   ScheduleStep step_;
-  StripeLane stripe_;                      // of the lane at hand
-  std::optional<std::uint32_t> reducing_;  // stripe in which the member at hand reduces
-  std::optional<std::uint32_t> copying_;
 };
-
-/// Whether a member may be another's equal with its stripes in another order.
-bool stripes_are_free(const Network& network, const Workload& workload) {
-  if (workload.calls.size() != 1) return false;
-  const CollectiveCall& call = workload.calls.front();
-  const int stripes = stripes_of(*call.schedule);
-  if (stripes < 2 || call.schedule->slots() > 0) return false;
-  if (call.members.size() >= UINT32_MAX / static_cast<std::uint32_t>(stripes)) return false;
-  std::vector<bool> taken(network.endpoints.size());
-  return std::all_of(call.members.begin(), call.members.end(), [&](EndpointId at) {
-    const Endpoint& endpoint = network.endpoints[at];
-    const bool shared = taken[at];
-    taken[at] = true;
-    return !shared && endpoint.message_overhead == Duration{};
-  });
-}
 
 }  // namespace
 
@@ -401,13 +329,6 @@ std::optional<Relations> find_relations(const Network& network, const Workload& 
   std::optional<BlockSymmetry> symmetry;
   if (by_blocks) symmetry = BlockSymmetry::find(network, workload);
   return Finder{network, workload, most, symmetry}.run();
-}
-
-std::optional<Relations> find_relations_of_stripes(const Network& network, const Workload& workload,
-                                                   std::uint64_t most) {
-  if (!stripes_are_free(network, workload)) return std::nullopt;
-  return Finder{network, workload, most, std::nullopt, stripes_of(*workload.calls.front().schedule)}
-      .run();
 }
 
 std::optional<Relations> find_relations_of_block(const Network& network, const Workload& workload,

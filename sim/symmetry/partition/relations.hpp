@@ -34,7 +34,6 @@ struct Pair {
   std::uint32_t sender = 0;  // indices into Relations::members
   std::uint32_t receiver = 0;
   Key key{};                   // of messages, steps and kind of route
-  std::uint32_t stripe = 0;    // of both ends, where Relations::stripes
   std::int64_t bytes = 0;      // total, including repetitions
   std::int64_t messages = 0;   // total, including repetitions
   std::uint32_t parallel = 1;  // maximum number of messages in flight at once
@@ -67,10 +66,6 @@ struct Relations {
   int channels = 1;           // maximum over all schedules
   bool bundled = false;       // routes are outlines
   std::optional<BlockMoves> moves{};
-  /// Of the only call's schedule, if members of a class may play each other's: pairs are then those
-  /// of one stripe, with lanes and channels counted within it.
-  std::uint32_t stripes = 1;
-  std::vector<Key> stripe_keys{};  // per member and stripe, of its own steps; empty if stripes == 1
 
   /// Number of elements that each represents.
   [[nodiscard]] std::uint32_t copies() const {
@@ -107,12 +102,6 @@ struct Relations {
 [[nodiscard]] std::optional<Relations> find_relations(const Network& network,
                                                       const Workload& workload, std::uint64_t most,
                                                       bool by_blocks = false);
-
-/// The same as find_relations(), by stripes of the only call. Empty, too, if the order of stripes
-/// matters at an endpoint: it has a message overhead, or works (reduces, copies) in several.
-[[nodiscard]] std::optional<Relations> find_relations_of_stripes(const Network& network,
-                                                                 const Workload& workload,
-                                                                 std::uint64_t most);
 
 /// The same by a symmetry that is known. Starts, endpoints and bandwidths are those of block 0.
 [[nodiscard]] std::optional<Relations> find_relations_of_block(const Network& network,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,9 +10,8 @@
 
 namespace lockstep::fold {
 
-/// Peers of a representative, one per class of pairs, by peer and stripe. Of stripes that are equal
-/// to each other the first has all peers. `rank_of`: the rank of a class of members in the folded
-/// schedule.
+/// Peers of a representative, one per class of pairs, by peer. `rank_of`: the rank of a class of
+/// members in the folded schedule.
 class FoldedPeers {
  public:
   /// Both must outlive it.
@@ -45,24 +43,19 @@ class FoldedPeers {
     const std::uint32_t c = partition_.pair_class[p];
     if (place_of_class_.size() <= c) place_of_class_.resize(c + 1, UINT32_MAX);
     std::uint32_t& place = place_of_class_[c];
-    const std::uint32_t stripe = relations_.pairs[p].stripe;
-    const FoldedPeer peer{rank, rank_of(partition_.member_class[other]), c, 1, stripe};
-    if (place >= out_.size()) {
-      place = static_cast<std::uint32_t>(out_.size());
-      out_.push_back(peer);
-    } else if (out_[place].stripe == stripe) {
+    if (place < out_.size()) {
       ++out_[place].times;
-    } else if (stripe < out_[place].stripe) {
-      out_[place] = peer;
+      return;
     }
+    place = static_cast<std::uint32_t>(out_.size());
+    out_.push_back({rank, rank_of(partition_.member_class[other]), c, 1});
   }
 
   [[nodiscard]] std::vector<FoldedPeer> by_peer() {
     for (const FoldedPeer& peer : out_) place_of_class_[peer.pairs] = UINT32_MAX;
     std::vector<FoldedPeer> out = std::exchange(out_, {});
-    std::sort(out.begin(), out.end(), [](const FoldedPeer& a, const FoldedPeer& b) {
-      return std::tie(a.peer, a.stripe) < std::tie(b.peer, b.stripe);
-    });
+    std::sort(out.begin(), out.end(),
+              [](const FoldedPeer& a, const FoldedPeer& b) { return a.peer < b.peer; });
     return out;
   }
 

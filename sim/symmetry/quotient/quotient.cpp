@@ -56,7 +56,6 @@ class Builder {
     for (std::uint32_t c = 0; c < partition_.first_pair.size(); ++c) add_way(c);
     add_endpoints();
     out_.channels = static_cast<std::uint32_t>(relations_.channels);
-    out_.pair_stripes.resize(partition_.first_pair.size());
     add_calls();
     set_router(out_);
     return std::move(out_);
@@ -179,10 +178,6 @@ class Builder {
       const Member& member = relations_.members[id];
       const CollectiveCall& own = workload_.calls[member.call];
       ranks.push_back({&own, member.rank, peers.to(id, rank_of), peers.from(id, rank_of)});
-      for (const FoldedPeer& peer : ranks.back().to)
-        out_.pair_stripes[peer.pairs].sent = peer.stripe;
-      for (const FoldedPeer& peer : ranks.back().from)
-        out_.pair_stripes[peer.pairs].received = peer.stripe;
       turns.push_back(relations_.ordinal[id]);
       call.name = own.name;
       call.traffic_weight = own.traffic_weight;
@@ -193,8 +188,7 @@ class Builder {
     }
     if (!any_start) call.starts.clear();
     call.schedule = std::make_shared<QuotientScheduleInTurn>(
-        std::move(ranks), static_cast<int>(out_.channels), std::move(turns),
-        static_cast<int>(relations_.stripes));
+        std::move(ranks), static_cast<int>(out_.channels), std::move(turns));
     out_.workload.calls.push_back(std::move(call));
   }
 

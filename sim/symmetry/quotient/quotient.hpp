@@ -34,13 +34,7 @@ struct Quotient {
     std::uint32_t rank = 0;
   };
   std::vector<MemberSlot> member_slots;  // per class of members
-  /// The stripes in which the representatives of a class of pairs' senders and receivers have it.
-  struct PairStripes {
-    std::uint32_t sent = 0;
-    std::uint32_t received = 0;
-  };
-  std::vector<PairStripes> pair_stripes;  // per class of pairs
-  std::uint32_t channels = 1;             // channel / channels is the class of pairs
+  std::uint32_t channels = 1;            // channel / channels is the class of pairs
 };
 
 /// `relations` and their workload must outlive it.

@@ -25,20 +25,17 @@ std::vector<Phase> common_phases(const std::vector<FoldedRank>& ranks) {
   return phases;
 }
 
-const FoldedPeer* find(const std::vector<FoldedPeer>& peers, int peer, std::uint32_t stripe) {
-  auto found = std::lower_bound(peers.begin(), peers.end(), peer,
-                                [](const FoldedPeer& p, int wanted) { return p.peer < wanted; });
-  while (found != peers.end() && found->peer == peer && found->stripe != stripe) ++found;
+const FoldedPeer* find(const std::vector<FoldedPeer>& peers, int peer) {
+  const auto found =
+      std::lower_bound(peers.begin(), peers.end(), peer,
+                       [](const FoldedPeer& p, int wanted) { return p.peer < wanted; });
   return found == peers.end() || found->peer != peer ? nullptr : &*found;
 }
 
 }  // namespace
 
-QuotientSchedule::QuotientSchedule(std::vector<FoldedRank> ranks, int channels, int stripes)
-    : ranks_{std::move(ranks)},
-      channels_{channels},
-      stripes_{stripes},
-      phases_{common_phases(ranks_)} {
+QuotientSchedule::QuotientSchedule(std::vector<FoldedRank> ranks, int channels)
+    : ranks_{std::move(ranks)}, channels_{channels}, phases_{common_phases(ranks_)} {
   slots_ = ranks_.front().call->schedule->slots();
   for (const FoldedRank& rank : ranks_) lanes_ = std::max(lanes_, rank.call->schedule->lanes());
 }
@@ -62,16 +59,15 @@ void QuotientSchedule::step(int rank, int lane, std::int64_t index, ScheduleStep
   folded.call->schedule->step(folded.rank, lane, index, own);
   const std::int64_t block = folded.call->block.count();
   const auto channel = [&](const FoldedPeer& peer, int given) {
-    return static_cast<int>(peer.pairs) * channels_ + given / stripes_;
+    return static_cast<int>(peer.pairs) * channels_ + given;
   };
-  const auto stripe = static_cast<std::uint32_t>(lane / (lanes_ / stripes_));
   for (const Send& send : own.sends)
-    if (const FoldedPeer* peer = find(folded.to, send.peer, stripe))
+    if (const FoldedPeer* peer = find(folded.to, send.peer))
       step.sends.push_back({static_cast<int>(peer->rank),
                             {send.chunk.buffer, 0, own.blocks_of(send) * block},
                             channel(*peer, send.channel)});
   for (const Receive& receive : own.receives)
-    if (const FoldedPeer* peer = find(folded.from, receive.peer, stripe))
+    if (const FoldedPeer* peer = find(folded.from, receive.peer))
       step.receives.push_back({static_cast<int>(peer->rank),
                                {receive.chunk.buffer, 0, own.blocks_of(receive) * block},
                                receive.combine,

@@ -13,26 +13,25 @@ namespace lockstep::fold {
 
 /// A peer of a representative, and their messages in the quotient.
 struct FoldedPeer {
-  int peer = 0;              // in the schedule of its call
-  std::uint32_t rank = 0;    // rank of the peer's class
-  std::uint32_t pairs = 0;   // the class of the pair
-  std::int64_t times = 1;    // number of such peers
-  std::uint32_t stripe = 0;  // of the representative, in which it sends or receives
+  int peer = 0;             // in the schedule of its call
+  std::uint32_t rank = 0;   // rank of the peer's class
+  std::uint32_t pairs = 0;  // the class of the pair
+  std::int64_t times = 1;   // number of such peers
 };
 
 /// A rank of a folded schedule: a representative and its peers, one per class of pairs.
 struct FoldedRank {
   const CollectiveCall* call = nullptr;
   int rank = 0;                    // of the representative, in that call
-  std::vector<FoldedPeer> to{};    // by peer and stripe
-  std::vector<FoldedPeer> from{};  // by peer and stripe
+  std::vector<FoldedPeer> to{};    // by peer
+  std::vector<FoldedPeer> from{};  // by peer
 };
 
 /// The steps of representatives, in bytes: a block is one byte. Channel c of the class of pairs p
-/// is channel p * channels + c. With several `stripes` channels are those within a stripe.
+/// is channel p * channels + c.
 class QuotientSchedule : public Schedule, public LateSchedule {
  public:
-  QuotientSchedule(std::vector<FoldedRank> ranks, int channels, int stripes = 1);
+  QuotientSchedule(std::vector<FoldedRank> ranks, int channels);
 
   [[nodiscard]] int ranks() const override { return static_cast<int>(ranks_.size()); }
   [[nodiscard]] int lanes() const override { return lanes_; }
@@ -46,7 +45,6 @@ class QuotientSchedule : public Schedule, public LateSchedule {
  private:
   std::vector<FoldedRank> ranks_;
   int channels_;
-  int stripes_;
   int lanes_ = 1;
   int slots_ = 0;
   std::vector<Phase> phases_;
@@ -57,8 +55,8 @@ class QuotientSchedule : public Schedule, public LateSchedule {
 class QuotientScheduleInTurn final : public QuotientSchedule, public TurnsAtEndpoints {
  public:
   QuotientScheduleInTurn(std::vector<FoldedRank> ranks, int channels,
-                         std::vector<std::uint32_t> turns, int stripes = 1)
-      : QuotientSchedule{std::move(ranks), channels, stripes}, turns_{std::move(turns)} {}
+                         std::vector<std::uint32_t> turns)
+      : QuotientSchedule{std::move(ranks), channels}, turns_{std::move(turns)} {}
 
   [[nodiscard]] std::uint32_t turn(int rank) const override {
     return turns_[static_cast<std::size_t>(rank)];

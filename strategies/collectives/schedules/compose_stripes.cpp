@@ -2,7 +2,6 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/schedule/schedule_traits.hpp"
 #include "strategies/collectives/schedules/compose.hpp"
 #include "strategies/collectives/schedules/compose_names.hpp"
 
@@ -21,7 +20,7 @@ std::vector<Phase> common(const std::vector<Phase>& a, const std::vector<Phase>&
   return both;
 }
 
-class Stripes final : public Schedule, public StripedSchedule {
+class Stripes final : public Schedule {
  public:
   Stripes(std::vector<Stripe> stripes, StripePlaces places)
       : stripes_{std::move(stripes)}, places_{std::move(places)} {
@@ -39,10 +38,6 @@ class Stripes final : public Schedule, public StripedSchedule {
 
   [[nodiscard]] int ranks() const override { return stripes_.front().part->ranks(); }
   [[nodiscard]] int lanes() const override { return static_cast<int>(std::ssize(stripe_of_)); }
-  /// Parts of unequal lanes are none that could change places, nor are those that have their own.
-  [[nodiscard]] int stripes() const override {
-    return parts_have_equal_lanes() && !places_ ? static_cast<int>(std::ssize(stripes_)) : 1;
-  }
   [[nodiscard]] std::int64_t blocks() const override { return std::ssize(stripes_) * slice_; }
   [[nodiscard]] std::int64_t scratch_blocks(int rank) const override {
     return scratch_before(rank, stripes_.size());

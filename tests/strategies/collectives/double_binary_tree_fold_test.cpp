@@ -1,0 +1,105 @@
+#include <doctest/doctest.h>
+
+#include "strategies/collectives/schedules/compose.hpp"
+#include "tests/sim/symmetry/check_equal.hpp"
+#include "tests/strategies/collectives/random_configurations.hpp"
+
+/// The second tree is the first one's mirror: of two nodes at the same distance from both ends one
+/// does in one tree what the other does in the other. Both begin with the tree in which they are
+/// inner nodes, so that they are equal, and their GPUs: the same instants and bytes as unfolded.
+using namespace lockstep;
+using namespace lockstep::test;
+
+namespace {
+
+struct Tree {
+  int ranks = 2;
+  int per_node = 1;
+  std::int64_t chunks = 1;
+  std::int64_t channels = 1;
+};
+
+/// On a star, or nodes of eight with a rail for each of their GPUs.
+Configuration configuration(const Tree& tree, bool reduces) {
+  const CollectiveAlgorithm* row = find_algorithm(Collective::all_reduce, "double_binary_tree");
+  REQUIRE(row != nullptr);
+  AlgorithmInput input{.n = tree.ranks};
+  input.layout.per_node = tree.per_node;
+  input.arguments["chunks"] = tree.chunks;
+  input.arguments["channels"] = tree.channels;
+  const auto cluster = build(fabric_named(tree.per_node == 1 ? "star" : "rails"), tree.ranks, 0);
+  REQUIRE(cluster);
+  REQUIRE((tree.per_node == 1 || cluster->gpus_per_node() == tree.per_node));
+  Configuration out{"", lower(*cluster), {}};
+  for (Endpoint& endpoint : out.network.endpoints)
+    if (reduces) endpoint.reduce_rate = 30_GBps;
+  CollectiveCall call{"call", make_schedule(*row, input), {}, Bytes{100'000}};
+  call.members.resize(static_cast<std::size_t>(tree.ranks));
+  std::iota(call.members.begin(), call.members.end(), EndpointId{0});
+  out.workload.calls.push_back(std::move(call));
+  return out;
+}
+
+std::size_t classes_of(const Configuration& each) {
+  return check_folded(each.network, each.workload, each.model).report.classes.size();
+}
+
+}  // namespace
+
+TEST_CASE("a double binary tree of an even number of nodes has half as many classes as ranks") {
+  for (const Tree tree : {Tree{2}, Tree{4}, Tree{6}, Tree{10}, Tree{32}, Tree{64}, Tree{250},
+                          Tree{16, 8}, Tree{32, 8}, Tree{64, 8}, Tree{64, 8, 1, 3}}) {
+    for (const std::int64_t chunks : {1, 2, 7}) {
+      for (const bool reduces : {false, true}) {
+        CAPTURE(tree.ranks);
+        CAPTURE(tree.channels);
+        CAPTURE(chunks);
+        CAPTURE(reduces);
+        Tree each = tree;
+        each.chunks = chunks;
+        CHECK(classes_of(configuration(each, reduces)) == static_cast<std::size_t>(tree.ranks) / 2);
+      }
+    }
+  }
+}
+
+TEST_CASE("of an odd number of nodes the second tree is no mirror image") {
+  CHECK(classes_of(configuration({33}, true)) == 33);
+  CHECK(classes_of(configuration({40, 8}, true)) == 40);
+}
+
+/// What one rank alone has, its mirror image has not.
+TEST_CASE(
+    "a late rank leaves no rank of a double binary tree its mirror; an overhead of all does") {
+  Configuration late = configuration({32}, false);
+  CollectiveCall& call = late.workload.calls.front();
+  call.starts.assign(32, TimePoint{});
+  call.starts[5] = TimePoint{1_us};
+  CHECK(classes_of(late) == 32);
+  Configuration slow = configuration({32}, false);
+  for (Endpoint& endpoint : slow.network.endpoints) endpoint.message_overhead = 100_ns;
+  CHECK(classes_of(slow) == 16);
+}
+
+/// Two inner nodes of one tree: the lanes of each part stay its own, whatever their places.
+TEST_CASE("stripes whose places differ from rank to rank do the same as in one order") {
+  const CollectiveAlgorithm* row = find_algorithm(Collective::all_reduce, "binary_tree");
+  REQUIRE(row != nullptr);
+  const int n = 12;
+  const SchedulePtr one = make_schedule(*row, {.n = n});
+  const RankOrder mirrored{[](int place) { return n - 1 - place; },
+                           [](int rank) { return n - 1 - rank; }};
+  const auto end_of = [&](StripePlaces places) {
+    const auto cluster = build(fabric_named("star"), n, 0);
+    REQUIRE(cluster);
+    Workload workload;
+    CollectiveCall call{
+        "call", side_by_side({{one}, {one, mirrored}, {one}}, std::move(places)), {}, 1_MiB};
+    call.members.resize(static_cast<std::size_t>(n));
+    std::iota(call.members.begin(), call.members.end(), EndpointId{0});
+    workload.calls.push_back(std::move(call));
+    return check_folded(lower(*cluster), workload, NetworkModel::fluid).result.end;
+  };
+  // Nothing has an order where software and reductions take no time.
+  CHECK(end_of({}) == end_of([](int rank, int stripe) { return (stripe + rank) % 3; }));
+}
