@@ -40,6 +40,10 @@ void run(const std::string& file, int nodes, const std::string& algorithm, Bytes
   input.layout.per_node = cluster.gpus_per_node();
   input.size = size;
   const CollectiveAlgorithm* row = find_algorithm(Collective::all_reduce, algorithm);
+  if (row == nullptr) {
+    fmt::print(stderr, "no all-reduce algorithm '{}'\n", algorithm);
+    std::exit(2);
+  }
   CollectiveCall call;
   call.schedule = make_schedule(*row, input);
   call.block = divide_message(size, *find_element_type("float"), call.schedule->blocks()).block;

@@ -70,7 +70,7 @@ TEST_CASE("of an odd number of nodes the second tree is no mirror image") {
 
 /// What one rank alone has, its mirror image has not.
 TEST_CASE(
-    "a late rank leaves no rank of a double binary tree its mirror; an overhead of all does") {
+    "a late rank leaves no rank of a double binary tree its mirror, an overhead of all does") {
   Configuration late = configuration({32}, false);
   CollectiveCall& call = late.workload.calls.front();
   call.starts.assign(32, TimePoint{});
