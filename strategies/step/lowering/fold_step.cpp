@@ -195,11 +195,12 @@ bool FoldedTrainingStep::leaves_alone(const Group& group) const {
 }
 
 bool FoldedTrainingStep::may_take_turns(const Group& group, std::uint32_t communication) const {
-  if (!among_all(communications_[communication].how) || !is_plain(*group.schedule)) return false;
+  if (!among_all(communications_[communication].how)) return false;
   const std::size_t role = role_of(representatives_[group.classes.front()]);
-  return std::all_of(group.classes.begin(), group.classes.end(), [&](EndpointId c) {
+  const bool one_role = std::all_of(group.classes.begin(), group.classes.end(), [&](EndpointId c) {
     return c < representatives_.size() && role_of(representatives_[c]) == role;
   });
+  return one_role && is_plain(*group.schedule);
 }
 
 /// Null where a switch plays for other ranks, or in other communications of these alone.
