@@ -21,6 +21,24 @@ std::optional<std::string> pairs_problem(const ParallelConfig& of) {
   return {};
 }
 
+std::optional<std::string> delay_problem(const ParallelConfig& of) {
+  if (!of.delay_wgrad_compute) return {};
+  if (!of.overlaps(Overlap::ep_pairs))
+    return "delay_wgrad_compute = true computes gradients of weights next to the all-to-alls of "
+           "two microbatches in turn, and overlap does not name \"ep_pairs\"";
+  if (of.splits_backward())
+    return fmt::format(
+        "delay_wgrad_compute = true is for schedules none and interleaved; {} splits all backward "
+        "passes into halves",
+        name_of(pipeline_names(), of.schedule));
+  return {};
+}
+
+std::optional<std::string> idle_delay(const ParallelConfig& of) {
+  if (!of.delay_wgrad_compute || of.ep > 1) return {};
+  return "delay_wgrad_compute = true, but every rank has all experts: ep is 1";
+}
+
 std::optional<std::string> dispatcher_problem(const ParallelConfig& of) {
   if (of.dispatcher == Dispatcher::all_to_all) return {};
   if (of.expert_tp() > 1)

@@ -15,6 +15,9 @@ namespace lockstep {
 
 /// Why a value that is not the default has no effect.
 [[nodiscard]] std::optional<std::string> idle_dispatcher(const ParallelConfig& of);
+/// Of delay_wgrad_compute.
+[[nodiscard]] std::optional<std::string> delay_problem(const ParallelConfig& of);
+[[nodiscard]] std::optional<std::string> idle_delay(const ParallelConfig& of);
 [[nodiscard]] std::optional<std::string> idle_dispatch_sms(const ParallelConfig& of);
 
 }  // namespace lockstep

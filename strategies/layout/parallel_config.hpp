@@ -189,6 +189,9 @@ struct ParallelConfig {
   int ulysses = 0;     // with `both`: ranks per all-to-all; 0: those that share a node
   bool zigzag = true;  // ring: each rank holds one early and one late part of a causal sequence
   std::set<Overlap> overlap{};
+  /// ep_pairs: gradients of weights of experts and attention follow the launch of the next
+  /// all-to-all (Megatron-Core's delay_wgrad_compute).
+  bool delay_wgrad_compute = false;
   UpdateStart update = UpdateStart::after_all;
   GradientExchange exchange = GradientExchange::all_reduce;
   int servers = 1;         // number of parameter servers
@@ -236,6 +239,10 @@ struct ParallelConfig {
   }
   /// Backward in two halves: input gradients and weight gradients (zero-bubble schedules).
   [[nodiscard]] bool splits_backward() const { return pp > 1 && schedule >= PipelineOrder::zb_h1; }
+  /// Whether gradients of weights have calls of their own: all of them, or those of attention.
+  [[nodiscard]] bool calls_weight_gradients() const {
+    return splits_backward() || delay_wgrad_compute;
+  }
   [[nodiscard]] bool has_outer_loop() const { return exchange == GradientExchange::diloco; }
   /// Replicas that train apart between outer steps.
   [[nodiscard]] int outer_degree() const {

@@ -145,7 +145,8 @@ void train_on_servers(TrainingStepAssembly& step);
 /// cut at the all-to-alls of experts: what one sends travels while the other computes. The order in
 /// a layer is that of Megatron-Core's core/models/common/model_chunk_schedule_plan.py: backward up
 /// to its first all-to-all, forward up to its dispatch, backward of the experts, their forward, and
-/// the rest.
+/// the rest. With ParallelConfig::delay_wgrad_compute all backward passes are cut so, and gradients
+/// of attention's weights follow the first all-to-all of the layer before.
 void pair_microbatches(TrainingStepAssembly& step);
 /// Moves tensors and scripts into the program.
 void finish_program(TrainingStepAssembly& step);

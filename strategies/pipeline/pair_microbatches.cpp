@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "strategies/layout/passes.hpp"
+#include "strategies/pipeline/delayed_weight_gradients.hpp"
 
 namespace lockstep {
 
@@ -114,16 +116,30 @@ class Pairing {
     const auto put = [&out](const Calls& calls) {
       out.insert(out.end(), calls.begin(), calls.end());
     };
-    if (backward != nullptr) put(backward->before);
+    Calls put_off;
+    if (backward != nullptr) put(without_put_off(backward->before, put_off));
     if (forward != nullptr) put(forward->before);
     const Calls there = forward == nullptr ? Calls{} : parts(forward->pass);
     const Calls back = backward == nullptr ? Calls{} : parts(backward->pass);
+    if (back.size() == 1) put(std::exchange(put_off, {}));  // it has no all-to-all
     for (std::size_t i = 0; i < std::max(there.size(), back.size()); ++i) {
       if (i < back.size()) out.push_back(back[i]);
+      put(std::exchange(put_off, {}));
       if (i + 1 == back.size()) put(backward->after);
       if (i < there.size()) out.push_back(there[i]);
     }
     if (forward != nullptr) put(forward->after);
+  }
+
+  /// Gradients of weights of the layer after it, with what depends on them, are put off until a
+  /// layer's first all-to-all is launched.
+  [[nodiscard]] Calls without_put_off(const Calls& before, Calls& put_off) const {
+    if (!step_.parallel.delay_wgrad_compute) return before;
+    const auto first = std::find_if(before.begin(), before.end(), [](const ScriptCall& call) {
+      return call.work == CallWork::weight_gradient;
+    });
+    put_off.assign(first, before.end());
+    return {before.begin(), first};
   }
 
   /// A pass cut after each all-to-all of experts; the last part stands for the pass.
@@ -146,11 +162,11 @@ class Pairing {
     std::vector<Routine> parts(1);
     bool exchanged = false;
     for (const Operation& operation : whole.operations) {
-      if (exchanged && !exchanges_tokens(operation) && !carries_weights(operation)) {
+      if (exchanged && !stays(operation)) {
         parts.emplace_back();
         exchanged = false;
       }
-      exchanged = exchanged || exchanges_tokens(operation);
+      exchanged = exchanged || exchanges_tokens(step_.graph.tensors, operation);
       parts.back().operations.push_back(operation);
     }
     if (parts.size() <= 1) {
@@ -164,20 +180,13 @@ class Pairing {
     return found->second;
   }
 
-  [[nodiscard]] static bool exchanges_slots(const Operation& operation) {
-    return operation.communication && operation.communication->group == "ep" &&
-           operation.communication->collective == Collective::all_to_all;
-  }
-  [[nodiscard]] bool has_tokens(const Ref& slots) const {
-    return find_extent(step_.graph.tensors[slots.tensor], Dim::hidden) != nullptr;
-  }
-  [[nodiscard]] bool exchanges_tokens(const Operation& operation) const {
-    return exchanges_slots(operation) && has_tokens(operation.reads.front());
-  }
-  /// The router's weights follow the tokens.
-  [[nodiscard]] bool carries_weights(const Operation& operation) const {
-    return operation.kind == OperationKind::dispatch_weights ||
-           (exchanges_slots(operation) && !has_tokens(operation.reads.front()));
+  /// With an all-to-all before it: the router's weights, and gradients that were put off until
+  /// then.
+  [[nodiscard]] bool stays(const Operation& operation) const {
+    const auto& tensors = step_.graph.tensors;
+    const bool delayed =
+        step_.parallel.delay_wgrad_compute && computes_weight_gradients(tensors, operation);
+    return exchanges_tokens(tensors, operation) || carries_weights(tensors, operation) || delayed;
   }
 
   TrainingStepAssembly& step_;

@@ -64,7 +64,9 @@ class Pipeline {
       step_.stages.push_back({static_cast<std::size_t>(stage), {}});
       out_ = &step_.stages.back().calls;
       for (const PipelineStep& next : steps_of(stage)) {
-        if (next.paired) pair_ = ++pairs_;
+        // A pass with calls that are put off is put in order as pairs are.
+        const bool puts_off = delays() && next.work == PipelineStep::Work::backward;
+        if (next.paired || (puts_off && pair_ == 0)) pair_ = ++pairs_;
         add(stage, next);
         if (!next.paired) pair_ = 0;
       }
@@ -72,6 +74,8 @@ class Pipeline {
   }
 
  private:
+  [[nodiscard]] bool delays() const { return step_.parallel.delay_wgrad_compute; }
+
   [[nodiscard]] std::vector<PipelineStep> steps_of(int stage) const {
     PipelineShape shape = pipeline_shape(step_.parallel);
     if (step_.parallel.pp == 1) {
@@ -119,8 +123,10 @@ class Pipeline {
     for (int position = last; position-- > first;) {
       out_->push_back(
           {CallWork::backward, {routines(position).backward, position, microbatch}, pair_});
+      if (delays() && position > first) weight_gradients(position, position + 1, microbatch);
     }
     send(first, microbatch, false, -way(chunk - 1));
+    if (delays() && last > first) weight_gradients(first, first + 1, microbatch);
   }
 
   /// From the stage of a chunk to that of the next: places ahead along pp, 0 if that is the same

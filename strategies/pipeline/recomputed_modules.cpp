@@ -12,13 +12,6 @@ namespace {
 
 using OperationNames = std::vector<std::string_view>;
 
-/// The name of an operation in its layer: without what says that this is one of multi-token
-/// prediction.
-[[nodiscard]] std::string_view name_in_layer(const Operation& operation) {
-  const std::string_view name = operation.name;
-  return name.starts_with("mtp") ? name.substr(name.find('.') + 1) : name;
-}
-
 /// Which of the layers in a block: none, "mtp.", "mtp_2.".
 [[nodiscard]] std::string_view layer_of(const Operation& operation) {
   const std::string_view name = operation.name;
@@ -146,6 +139,11 @@ class ModulesOfBlock {
 };
 
 }  // namespace
+
+std::string_view name_in_layer(const Operation& operation) {
+  const std::string_view name = operation.name;
+  return name.starts_with("mtp") ? name.substr(name.find('.') + 1) : name;
+}
 
 std::vector<RecomputedModule> modules_of(const Block& block,
                                          const std::set<RecomputeModule>& modules) {

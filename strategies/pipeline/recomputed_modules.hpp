@@ -2,12 +2,17 @@
 
 #include <cstddef>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_graph.hpp"
 
 namespace lockstep {
+
+/// The name of an operation in its layer: without what says that this is one of multi-token
+/// prediction.
+[[nodiscard]] std::string_view name_in_layer(const Operation& operation);
 
 /// One module of a layer that is done again, as indices into Block::forward, ascending.
 struct RecomputedModule {

@@ -4,19 +4,9 @@
 #include <set>
 
 #include "strategies/layout/passes.hpp"
+#include "strategies/pipeline/delayed_weight_gradients.hpp"
 
 namespace lockstep {
-
-namespace {
-
-[[nodiscard]] bool writes_gradients_alone(const ModelGraph& graph, const Operation& operation) {
-  return !operation.writes.empty() &&
-         std::all_of(operation.writes.begin(), operation.writes.end(), [&](const Ref& ref) {
-           return graph.tensors[ref.tensor].category == Category::gradient;
-         });
-}
-
-}  // namespace
 
 SplitBackward split_backward(const ModelGraph& graph, const Block& block) {
   // Backwards: an operation belongs to the first half where that reads what it writes, or where it
@@ -28,7 +18,7 @@ SplitBackward split_backward(const ModelGraph& graph, const Block& block) {
   std::vector<bool> first(block.backward.size(), false);
   for (std::size_t i = block.backward.size(); i-- > 0;) {
     const Operation& operation = block.backward[i];
-    if (writes_gradients_alone(graph, operation)) continue;
+    if (computes_weight_gradients(graph.tensors, operation)) continue;
     first[i] = std::any_of(operation.writes.begin(), operation.writes.end(), [&](const Ref& ref) {
       return first_half_reads.contains({ref.tensor, ref.further});
     });
@@ -53,6 +43,11 @@ void make_routines(TrainingStepAssembly& step) {
           program.add(Routine{block.name + ".input_gradients", std::move(halves.input_gradients)});
       routines.weight_gradients = program.add(
           Routine{block.name + ".weight_gradients", std::move(halves.weight_gradients)});
+    } else if (step.parallel.delay_wgrad_compute) {
+      DelayedBackward parts = delay_weight_gradients(step.graph, block);
+      routines.backward = program.add(Routine{block.name + ".backward", std::move(parts.backward)});
+      routines.weight_gradients =
+          program.add(Routine{block.name + ".weight_gradients", std::move(parts.weight_gradients)});
     } else {
       routines.backward = program.add(Routine{block.name + ".backward", block.backward});
     }

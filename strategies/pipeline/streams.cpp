@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "strategies/layout/passes.hpp"
+#include "strategies/pipeline/delayed_weight_gradients.hpp"
 
 namespace lockstep {
 
@@ -33,16 +34,20 @@ constexpr std::array<std::pair<const char*, Overlap>, 3> kWithinLayers{
 /// pytorch/module/linear.py).
 class ColumnBackward {
  public:
-  ColumnBackward(const Program& program, const Routine& routine)
-      : program_{program}, all_{routine.operations} {}
+  /// `delays`: gradients of weights may be in other routines.
+  ColumnBackward(const Program& program, const Routine& routine, bool delays)
+      : program_{program}, all_{routine.operations}, delays_{delays} {}
 
   /// The gather of the input that the weight-gradient GEMM, and no earlier one, reads.
   [[nodiscard]] bool gathers_input(std::size_t i) const {
     if (!is_of_tp(i) || all_[i].communication->collective != Collective::all_gather) return false;
-    for (std::size_t at = i + 1; at < all_.size(); ++at)
-      if (all_[at].kind == Kind::matmul && shares_any(all_[at].reads, all_[i].writes))
-        return gives_weight_gradient(all_[at]);
-    return false;
+    bool is_read = false;
+    for (std::size_t at = i + 1; at < all_.size(); ++at) {
+      if (!shares_any(all_[at].reads, all_[i].writes)) continue;
+      if (all_[at].kind == Kind::matmul) return gives_weight_gradient(all_[at]);
+      is_read = true;
+    }
+    return delays_ && !is_read;
   }
 
   /// The reduction of an input gradient.
@@ -96,6 +101,7 @@ class ColumnBackward {
 
   const Program& program_;
   const std::vector<Operation>& all_;
+  bool delays_ = false;
 };
 
 /// Gathers and reductions of the tokens of experts along tp: dispatchers call them in the order of
@@ -113,7 +119,7 @@ class ColumnBackward {
 
 [[nodiscard]] bool may_hide(const Program& program, const Routine& routine, std::size_t i,
                             const ParallelConfig& parallel) {
-  const ColumnBackward column{program, routine};
+  const ColumnBackward column{program, routine, parallel.delay_wgrad_compute};
   const bool exchanges = parallel.overlaps(Overlap::tp_backward);
   // PyTorch scatters the result of one GEMM while it runs (torch/_inductor/fx_passes/
   // micro_pipeline_tp.py, fuse_matmul_reduce_scatter), and a sum when it is complete; from memory.
@@ -129,16 +135,31 @@ class ColumnBackward {
 
 /// Gathers of inputs go ahead of the GEMMs next to which they travel, behind all computation before
 /// these: their stream waits for what was launched before.
-void launch_gathers_early(const Program& program, Routine& routine) {
+void launch_gathers_early(const Program& program, Routine& routine, bool delays) {
   auto& all = routine.operations;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const ColumnBackward column{program, routine};
+    const ColumnBackward column{program, routine, delays};
     if (all[i].stream == kComputeStream || !column.gathers_input(i)) continue;
     const auto at = [&all](std::size_t index) {
       return all.begin() + static_cast<std::ptrdiff_t>(index);
     };
     all[i].ahead = -1;
     std::rotate(at(column.launch_of(i)), at(i), at(i + 1));
+  }
+}
+
+/// Whether an all-to-all of experts next to another microbatch's computation waits for gradients of
+/// weights: those of a backward pass that is not split come right after those of inputs.
+[[nodiscard]] bool follows_gradients(const ParallelConfig& parallel) {
+  return parallel.overlaps(Overlap::ep_pairs) && !parallel.calls_weight_gradients();
+}
+
+void hold_for_weight_gradients(const Program& program, Routine& routine) {
+  bool computed = false;
+  for (Operation& operation : routine.operations) {
+    if (operation.kind == Kind::matmul)
+      computed = computed || computes_weight_gradients(program.tensors, operation);
+    if (computed && exchanges_tokens(program.tensors, operation)) operation.ahead = -1;
   }
 }
 
@@ -157,7 +178,8 @@ void assign_streams(TrainingStepAssembly& step) {
       if (may_hide(program, routine, i, step.parallel))
         operation.stream = program.stream(operation.communication->group);
     }
-    launch_gathers_early(program, routine);
+    launch_gathers_early(program, routine, step.parallel.delay_wgrad_compute);
+    if (follows_gradients(step.parallel)) hold_for_weight_gradients(program, routine);
   }
 }
 

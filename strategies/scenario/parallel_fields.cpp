@@ -409,6 +409,11 @@ const std::vector<ParallelField>& parallel_fields() {
       flag("zigzag", &Config::zigzag,
            "Ring attention: zigzag split that balances causal attention (default: true)"),
       overlap_field().impossible(pairs_problem),
+      flag("delay_wgrad_compute", &Config::delay_wgrad_compute,
+           "overlap ep_pairs: compute gradients of weights of experts and attention after the "
+           "launch of the all-to-all that follows them (default: false)")
+          .impossible(delay_problem)
+          .without_effect(idle_delay),
       choice("update", &Config::update, "start of the update", update_names(),
              "Start of the optimizer: when all gradients of its rank are reduced, or bucket by "
              "bucket (default: after_all)"),

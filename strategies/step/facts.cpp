@@ -179,7 +179,7 @@ class Defined {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Step::BlockRoutines& of = step.routines[i];
     std::size_t backward = size(of.backward);
-    if (step.parallel.splits_backward()) backward += size(of.weight_gradients);
+    if (step.parallel.calls_weight_gradients()) backward += size(of.weight_gradients);
     if (size(of.forward) != blocks[i].forward.size() || backward != blocks[i].backward.size())
       return fmt::format("the routines of {} are not its operations", blocks[i].name);
   }
@@ -233,7 +233,7 @@ class StageOrder {
   }
 
   [[nodiscard]] bool in_order(Places& at) const {
-    const std::size_t halves = step_.parallel.splits_backward() ? 1 : 0;
+    const std::size_t halves = step_.parallel.calls_weight_gradients() ? 1 : 0;
     if (at[CallWork::forward].size() != 1 || at[CallWork::backward].size() != 1) return false;
     if (at[CallWork::weight_gradient].size() != halves) return false;
     if (at[CallWork::backward].front() < at[CallWork::forward].front()) return false;

@@ -85,6 +85,7 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   out.reduce_gradients = GradientReduction::last_microbatch;
   out.exchange = GradientExchange::all_reduce;
   out.update = UpdateStart::after_all;
+  out.delay_wgrad_compute = false;  // the same operations in another order
   out.dp = least_replicas(parallel);
   if (parallel.splits_backward()) {
     out.pp = 2;

@@ -37,6 +37,27 @@ TEST_CASE("pairs of microbatches need a schedule that has them") {
   CHECK(!pairs_problem(of));
 }
 
+TEST_CASE("gradients of weights are put off where another microbatch's tokens travel") {
+  ParallelConfig of = experts_on_ranks();
+  CHECK(!delay_problem(of));
+  of.delay_wgrad_compute = true;
+  CHECK(says(delay_problem(of), "overlap does not name \"ep_pairs\""));
+  of.overlap = {Overlap::ep};
+  CHECK(says(delay_problem(of), "overlap does not name"));
+  of.overlap = {Overlap::ep_pairs};
+  CHECK(!delay_problem(of));
+  CHECK(!idle_delay(of));
+  of.pp = 4;
+  of.schedule = PipelineOrder::interleaved;
+  CHECK(!delay_problem(of));
+  for (const PipelineOrder splits : {PipelineOrder::dualpipe_v, PipelineOrder::dualpipe}) {
+    of.schedule = splits;
+    CHECK(says(delay_problem(of), "splits all backward passes"));
+  }
+  of.ep = 1;
+  CHECK(says(idle_delay(of), "ep is 1"));
+}
+
 TEST_CASE("deepep is for whole experts without a capacity, and nothing else carries tokens") {
   ParallelConfig of = experts_on_ranks();
   of.dispatcher = Dispatcher::deepep;

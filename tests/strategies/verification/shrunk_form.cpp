@@ -121,6 +121,7 @@ class Comparison {
     require("expert_skew", from_.expert_skew == to_.expert_skew);
     require("capacity_factor", from_.capacity_factor == to_.capacity_factor);
     require("dispatcher", from_.dispatcher == to_.dispatcher);
+    require("delay_wgrad_compute", from_.delay_wgrad_compute == to_.delay_wgrad_compute);
     require("dispatch_sms", from_.dispatch_sms == to_.dispatch_sms);
     require("algorithms", from_.algorithms == to_.algorithms);
   }

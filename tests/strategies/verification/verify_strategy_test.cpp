@@ -184,7 +184,10 @@ TEST_CASE("whatever carries tokens, and beside whatever, one device computes the
   parallel.token_counts = {Collective::all_gather, true};
   TransformerConfig shape = experts();
   shape.layers = 4;
-  CHECK(verify_strategy(test::transformer(shape), parallel, 8, two_steps()).problem() == "");
+  for (const bool delays : {false, true}) {
+    parallel.delay_wgrad_compute = delays;
+    CHECK(verify_strategy(test::transformer(shape), parallel, 8, two_steps()).problem() == "");
+  }
 }
 
 // Of 32 visits a rank makes, an expert takes 8 (capacity factor 1): with a random router some

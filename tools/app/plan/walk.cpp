@@ -78,6 +78,7 @@ LayoutWalk::LayoutWalk(const PlanSpace& space, const PlanSetting& setting, Setti
       options_{options},
       base_{setting.index() * space.layout_count()},
       parallel_{setting.scenario().parallel} {
+  parallel_.delay_wgrad_compute = false;  // goes with ep_pairs, which no axis has
   below_[kLayoutKeys] = 1;
   for (std::size_t i = kLayoutKeys; i-- > 0;)
     below_[i] = below_[i + 1] * space.layout[i].values.size();

@@ -73,6 +73,8 @@ std::vector<Key> keys_of_parallel() {
   const std::string overlap = R"(parallel.overlap=["dp_gradients"])";
   const std::string deepep = "parallel.dispatcher=deepep";
   const std::string muon = "parallel.state.optimizer=muon";
+  const std::string soap = "parallel.state.optimizer=soap";
+  const std::string pairs = R"(parallel.overlap=["ep_pairs"])";
   return {
       {"dp", {}, {"dense", {}, "8"}},  // what the others leave of 16, or refused
       {"tp", {"dense", {}, "2"}, {}},
@@ -149,16 +151,15 @@ std::vector<Key> keys_of_parallel() {
        {"dense", {muon, "parallel.tp=2"}, "distributed"},
        {"dense", {muon}, "distributed"}},
       {"state.muon_use_syrk", {"dense", {muon}, "true"}, {"dense", {}, "true"}},
-      {"state.precondition_frequency",
-       {"dense", {"parallel.state.optimizer=soap"}, "1"},
-       {"dense", {}, "1"}},
-      {"state.max_preconditioner_dim",
-       {"dense", {"parallel.state.optimizer=soap"}, "600"},
-       {"dense", {}, "600"}},
+      {"state.precondition_frequency", {"dense", {soap}, "1"}, {"dense", {}, "1"}},
+      {"state.max_preconditioner_dim", {"dense", {soap}, "600"}, {"dense", {}, "600"}},
       {"state.offload", {"dense", {}, "true"}, {}},
       {"capacity_factor", {"experts", {}, "2"}, {"dense", {}, "2"}},
       {"expert_skew", {"experts", {"parallel.ep=8"}, "2"}, {"dense", {}, "2"}},
       {"dispatcher", {"experts", {"parallel.ep=8"}, "deepep"}, {"dense", {}, "deepep"}},
+      {"delay_wgrad_compute",
+       {"experts", {"parallel.ep=8", pairs, "parallel.global_batch=64"}, "true"},
+       {"experts", {"parallel.ep=1", pairs}, "true"}},
       {"dispatch_sms",
        {"experts", {"parallel.ep=8", deepep, R"(parallel.overlap=["ep"])"}, "54"},
        {"experts", {"parallel.ep=8", deepep, "parallel.overlap=[]"}, "54"}},
