@@ -77,7 +77,8 @@ void exchange_token_counts(TrainingStepAssembly& step);
 void circulate_keys(TrainingStepAssembly& step);
 /// Attention to keys and values that are all-gathered along the sequence, again for backward, where
 /// their gradients are reduce-scattered (Llama Team, arXiv 2407.21783, section 3.3.2;
-/// Megatron-Core's cp_comm_type all_gather).
+/// Megatron-Core's cp_comm_type all_gather). Unfused attention gathers keys for its scores and
+/// values for its context.
 void gather_keys(TrainingStepAssembly& step);
 /// With DiLoCo, the loss whose gradients a replica that trains apart sums is the mean over its own
 /// samples.

@@ -278,13 +278,18 @@ class LayoutProblemCheck {
 
   /// Runs of tokens between the parts that are cut by heads: in a zigzag every rank has two.
   [[nodiscard]] Cut sequence_cut(const TransformerConfig& model) const {
-    const int ring = parallel_.cp / std::max(1, ulysses_degree(parallel_, gpus_per_node_));
-    const bool zigzag = ring > 1 && parallel_.zigzag && model.causal;
-    const std::int64_t run = std::int64_t{parallel_.cp} * (zigzag ? 2 : 1);
+    const std::int64_t run = runs_of(model);
     const std::int64_t tokens = model.sequence;
     return {fmt::format("the {} tokens of seq / {} (sequence_parallel)", tokens / run,
-                        zigzag ? "(2 * cp)" : "cp"),
+                        run > parallel_.cp ? "(2 * cp)" : "cp"),
             [=](std::int64_t tp) { return tokens % (run * tp) == 0; }};
+  }
+
+  /// Into which all ranks together have a sequence cut.
+  [[nodiscard]] std::int64_t runs_of(const TransformerConfig& model) const {
+    const int ring = parallel_.cp / std::max(1, ulysses_degree(parallel_, gpus_per_node_));
+    const bool zigzag = ring > 1 && parallel_.zigzag && model.causal;
+    return std::int64_t{parallel_.cp} * (zigzag ? 2 : 1);
   }
 
   [[nodiscard]] std::vector<Cut> tensor_cuts(const TransformerConfig& model) const {
@@ -296,9 +301,12 @@ class LayoutProblemCheck {
     if (parallel_.sequence_parallel && !whole_sequence && !has_class_token(model))
       out.push_back(sequence_cut(model));
     if (parallel_.sequence_parallel && model.encoder &&
-        model.encoder->sequence % parallel_.cp == 0) {
-      const std::int64_t tokens = model.encoder->sequence / parallel_.cp;
-      out.push_back(whole(parallel_.cp == 1 ? "encoder_seq" : "encoder_seq / cp", tokens));
+        model.encoder->sequence % runs_of(model) == 0) {
+      const std::int64_t run = runs_of(model);
+      const char* name = run == 1              ? "encoder_seq"
+                         : run == parallel_.cp ? "encoder_seq / cp"
+                                               : "encoder_seq / (2 * cp)";
+      out.push_back(whole(name, model.encoder->sequence / run));
     }
     if (model.experts) {
       out.push_back(whole("the experts' ffn", model.experts->ffn));
@@ -366,26 +374,31 @@ class LayoutProblemCheck {
                : "ring attention adds up parts with a running softmax");
     }
     check_windows(model, ring);
+    check_sequence(model, ring, model.sequence, "seq");
+  }
+
+  /// Equal runs of tokens for all ranks.
+  void check_sequence(const TransformerConfig& model, int ring, std::int64_t tokens,
+                      const char* key) {
     const bool zigzag = ring > 1 && parallel_.zigzag && model.causal;
-    if (zigzag && model.sequence % (2 * std::int64_t{parallel_.cp}) != 0) {
-      const bool plain = model.sequence % parallel_.cp == 0;
-      note("cp", "cp = {}: a zigzag cuts seq = {} into 2 * cp = {} equal runs{}", parallel_.cp,
-           model.sequence, 2 * parallel_.cp, plain ? "; zigzag = false would cut it into cp" : "");
+    if (zigzag && tokens % (2 * std::int64_t{parallel_.cp}) != 0) {
+      const bool plain = tokens % parallel_.cp == 0;
+      note("cp", "cp = {}: a zigzag cuts {} = {} into 2 * cp = {} equal runs{}", parallel_.cp, key,
+           tokens, 2 * parallel_.cp, plain ? "; zigzag = false would cut it into cp" : "");
     } else {
-      divides("cp", parallel_.cp, model.sequence, "seq");
+      divides("cp", parallel_.cp, tokens, key);
     }
   }
 
-  /// Relative positions are added to stored scores.
+  /// Relative positions are added to stored scores, of which every rank can have some rows.
   void check_stacks(const TransformerConfig& model, int ring) {
-    if (ring > 1)
+    if (ring > 1 && parallel_.cp_kind != ContextKind::all_gather)
       note("cp_kind",
-           "{} cuts attention along the sequence, but scores with relative positions are stored, "
-           "and "
-           "an encoder and a decoder have sequences of their own; it may be ulysses",
+           "{} adds up parts of attention with a running softmax, but scores with relative "
+           "positions are stored; it may be ulysses or all_gather",
            name_of(context_names(), parallel_.cp_kind));
-    divides("cp", parallel_.cp, model.encoder->sequence, "encoder_seq");
-    divides("cp", parallel_.cp, model.sequence, "seq");
+    check_sequence(model, ring, model.encoder->sequence, "encoder_seq");
+    check_sequence(model, ring, model.sequence, "seq");
   }
 
   /// As Transformer Engine has it: windows with all-to-alls and all-gathers (TransformerEngine,

@@ -24,19 +24,18 @@ class GatheredKeys {
   void rewrite(std::vector<Operation>& body) {
     std::vector<Operation> out;
     for (Operation& operation : body) {
-      const bool forward = operation.kind == OperationKind::attention;
-      const bool backward = operation.kind == OperationKind::attention_backward;
-      if (!forward && !backward) {
+      if (!attends(operation.kind)) {
         out.push_back(std::move(operation));
         continue;
       }
       std::vector<Operation> after;
       for (const Operand operand : {Operand::k, Operand::v}) {
+        if (!reads(operation, operand)) continue;
         Ref& keys = read_of(operation, operand);
         const Ref whole = gathered(keys, "gathered");
         out.push_back(exchange(Collective::all_gather, operation, operand, keys, whole));
         keys = whole;
-        if (!backward) continue;
+        if (!writes(operation, gradient_of(operand))) continue;
         Ref& gradient = write_of(operation, gradient_of(operand));
         const Ref sum = gathered(gradient, "sum");
         Tensor& partial = graph_.tensors[sum.tensor];
@@ -48,6 +47,21 @@ class GatheredKeys {
       for (Operation& each : after) out.push_back(std::move(each));
     }
     body = std::move(out);
+  }
+
+  /// Kinds that read keys or values.
+  [[nodiscard]] static bool attends(OperationKind kind) {
+    switch (kind) {
+      case OperationKind::attention:
+      case OperationKind::attention_backward:
+      case OperationKind::attention_scores:
+      case OperationKind::attention_scores_backward:
+      case OperationKind::attention_context:
+      case OperationKind::attention_context_backward:
+        return true;
+      default:
+        return false;
+    }
   }
 
   /// A copy with the whole sequence.

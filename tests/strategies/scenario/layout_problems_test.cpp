@@ -429,7 +429,7 @@ TEST_CASE("a diffusion transformer is cut as a decoder is") {
   Check{shape, with_pp(2, PipelineOrder::one_f_one_b)}.is_possible();
 }
 
-TEST_CASE("layers of an encoder and of a decoder are divided together, tokens by all-to-alls") {
+TEST_CASE("layers of an encoder and of a decoder are divided together, tokens of each") {
   TransformerConfig shape = gpt();
   shape.kv_heads = shape.heads;
   shape.attention = AttentionKind::unfused;
@@ -448,9 +448,13 @@ TEST_CASE("layers of an encoder and of a decoder are divided together, tokens by
   stages.stages = {8, 3};
   Check{shape, stages}.says("stages", {"add up to 11 layers", "the model has 12"});
   Check{shape, with_cp(4, ContextKind::ulysses)}.is_possible();
-  for (const auto& [kind, name] :
-       {std::pair{ContextKind::ring, "ring"}, std::pair{ContextKind::all_gather, "all_gather"}})
-    Check{shape, with_cp(2, kind)}.says("cp_kind", {name, "relative positions", "may be ulysses"});
+  Check{shape, with_cp(2, ContextKind::ring)}.says(
+      "cp_kind", {"ring", "relative positions", "may be ulysses or all_gather"});
+  Check{shape, with_cp(2, ContextKind::all_gather)}.is_possible();
+  ParallelConfig gathers = with_cp(4, ContextKind::all_gather);
+  Check{shape, gathers}.says("cp", {"a zigzag cuts encoder_seq = 92 into 2 * cp = 8"});
+  gathers.zigzag = false;
+  Check{shape, gathers}.is_possible();
   Check{shape, with_cp(8, ContextKind::ulysses)}.says("cp", {"cp = 8", "encoder_seq = 92"});
   ParallelConfig sharded = with_dp(2);
   sharded.zero = 3;

@@ -193,15 +193,60 @@ TEST_CASE("stages of an encoder and a decoder whose tokens are cut among ranks")
   }
 }
 
-TEST_CASE("what an encoder and a decoder cannot be cut by is said") {
-  const ModelConfig model = model_of(t5());
-  for (const ContextKind kind : {ContextKind::ring, ContextKind::all_gather}) {
-    const ParallelConfig parallel = context(kind, 2, false);
-    CHECK(trouble(model, parallel, single_device(parallel)) ==
-          std::string{kind == ContextKind::ring ? "ring" : "all_gather"} +
-              " cuts attention along the sequence, but scores with relative positions are stored, "
-              "and an encoder and a decoder have sequences of their own; it may be ulysses");
+// Keys and values are gathered for each attention: those of both stacks, and those that the
+// decoder makes of the encoder's result.
+TEST_CASE("an encoder and a decoder with gathered keys and values compute what one device does") {
+  for (const bool zigzag : {true, false}) {
+    for (const double dropout : {0.0, 0.2}) {
+      CAPTURE(zigzag);
+      TransformerConfig shape = t5();
+      shape.dropout = dropout;
+      const ModelConfig model = model_of(shape);
+      for (const int cp : {2, 4}) check(model, context(ContextKind::all_gather, cp, zigzag));
+      ParallelConfig parallel = context(ContextKind::all_gather, 2, zigzag);
+      parallel.tp = 2;
+      check(model, parallel);
+      parallel.sequence_parallel = true;
+      check(model, parallel);
+      parallel.zero = 3;
+      parallel.recompute = Recompute::full;
+      check(model, parallel);
+      parallel.tp = 1;
+      parallel.dp = 2;
+      parallel.global_batch *= 2;
+      parallel.zero = 1;
+      parallel.recompute = Recompute::selective;
+      parallel.overlap = {Overlap::cp};
+      check(model, parallel);
+      parallel.recompute = Recompute::every_second_layer;
+      check(model, parallel);
+    }
   }
+}
+
+TEST_CASE("so they do in stages, with operands kept as cast, and with Muon") {
+  TransformerConfig shape = t5();
+  shape.encoder->layers = 3;
+  for (const PipelineOrder order :
+       {PipelineOrder::one_f_one_b, PipelineOrder::zb_v, PipelineOrder::dualpipe}) {
+    ParallelConfig parallel = context(ContextKind::all_gather, 2, true);
+    parallel.pp = 2;
+    parallel.schedule = order;
+    if (order == PipelineOrder::zb_v) {
+      parallel.vpp = 2;
+      parallel.stages = {1, 2, 1, 2};
+    }
+    parallel.global_batch *= 2;
+    check(model_of(shape), parallel);
+  }
+  check_software(model_of(shape), {context(ContextKind::all_gather, 2, true)});
+}
+
+TEST_CASE("what an encoder and a decoder cannot be cut by is said") {
+  const ParallelConfig parallel = context(ContextKind::ring, 2, false);
+  CHECK(trouble(model_of(t5()), parallel, single_device(parallel)) ==
+        "ring adds up parts of attention with a running softmax, but scores with relative "
+        "positions are stored; it may be ulysses or all_gather");
 }
 
 }  // namespace

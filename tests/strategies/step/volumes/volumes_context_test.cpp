@@ -90,6 +90,29 @@ TEST_CASE("context parallelism by all-gather: keys and values twice, their gradi
   }
 }
 
+TEST_CASE(
+    "encoder and decoder by all-gather: the decoder gathers what it makes of both sequences") {
+  // Keys and values of 2sbh each, in a layer of the decoder also 2s'bh of the encoder's tokens.
+  for (const int n : {2, 4}) {
+    CAPTURE(n);
+    TransformerConfig t5 = shape();
+    t5.attention = AttentionKind::unfused;
+    t5.positions = Positions::none;
+    t5.encoder = EncoderStack{.layers = 3, .sequence = 2 * kS, .buckets = 16};
+    ParallelConfig with = layout();
+    with.cp = n;
+    with.cp_kind = ContextKind::all_gather;
+    const TrainingStepUnderTest step{transformer(t5), with};
+    const std::int64_t decoder = kLayers * kM;
+    const std::int64_t encoder = 3 * kM;
+    const Traffic once{2 * (2 * decoder + encoder),
+                       2 * (decoder * (kStream + 2 * kStream) + encoder * 2 * kStream)};
+    CHECK(step.traffic("cp", Collective::all_gather) == Traffic{2 * once.count, 2 * once.bytes});
+    CHECK(step.traffic("cp", Collective::reduce_scatter) == once);
+    CHECK(step.traffic("cp").count == 3 * once.count);
+  }
+}
+
 TEST_CASE("ring attention: n - 1 hops of keys and values in each pass, n - 1 of their gradients") {
   // One hop passes 2 * 2(s/n)b g d bytes (Liu et al., arXiv 2310.01889). In backward a rank's own
   // keys and values come last, and with them their gradients, which so are at home: n - 1 hops of
