@@ -198,9 +198,10 @@ struct ParallelConfig {
   int average_every = 1;   // steps between averages of parameters, or between outer steps
   int outer_replicas = 0;  // DiLoCo: replicas that train apart, a divisor of dp; 0: dp
   int fragments = 1;       // DiLoCo: parts of the layers that have outer steps of their own
-  Dtype outer_gradients = Dtype::fp32;       // DiLoCo: as they are all-reduced
-  Bytes bucket{25'000'000};                  // of gradients, per reduction
-  BucketForm bucket_form{};                  // set by the software stack
+  Dtype outer_gradients = Dtype::fp32;  // DiLoCo: as they are all-reduced
+  bool outer_on_host = false;           // DiLoCo: the host keeps the weights of the last outer step
+  Bytes bucket{25'000'000};             // of gradients, per reduction
+  BucketForm bucket_form{};             // set by the software stack
   std::set<GradientPass> gradient_passes{};  // the same
   StateConfig state{};
   ModelForm form{};            // set by the software stack

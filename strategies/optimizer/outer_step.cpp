@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -76,10 +77,31 @@ class OuterStep {
     return out;
   }
 
+  /// A copy between device and host, of what computation has left by then.
+  [[nodiscard]] Operation copied(const char* name, const Ref& from, const Ref& to) {
+    Operation out = computed(OperationKind::host_copy, name, {from}, to);
+    out.stream = step_.program.stream(std::string{"copy."} + name);
+    out.ahead = -1;
+    return out;
+  }
+
+  /// The weight of the last outer step on the device, where a copy of it comes if the host has it
+  /// (torchft local_sgd.py, original_parameters: for gradients, and again for the update).
+  [[nodiscard]] Ref last(const Placed& of, Routine& into) {
+    const Ref kept = at(of.weight.outer_states.front(), of);
+    if (!step_.parallel.outer_on_host) return kept;
+    const TensorId loaded = buffer(loaded_, of.weight, ".outer.loaded", Dtype::fp32);
+    step_.graph.tensors[loaded].copy_of = of.weight.weight;
+    step_.graph.tensors[loaded].category = Category::optimizer_state;
+    const Ref out = at(loaded, of);
+    into.operations.push_back(copied("load", kept, out));
+    return out;
+  }
+
   /// What the weight was less what it is.
   [[nodiscard]] Ref gradient(const Placed& of, Routine& into) {
     const TrainedWeight& weight = of.weight;
-    const Ref last = at(weight.outer_states.front(), of);
+    const Ref last = this->last(of, into);
     const Ref out = at(buffer(gradients_, weight, ".outer_gradient", Dtype::fp32), of);
     const Ref trained = at(has_master(weight) ? weight.states.front() : weight.kept, of);
     const bool sliced = travels_ && !step_.graph.tensors[trained.tensor].resident;
@@ -111,6 +133,7 @@ class OuterStep {
     out.category = Category::buffer;
     out.dtype = dtype;
     out.resident = false;
+    out.on_host = false;
     const auto id = static_cast<TensorId>(step_.graph.tensors.size());
     step_.graph.tensors.push_back(std::move(out));
     return known.emplace(weight.weight, id).first->second;
@@ -139,22 +162,24 @@ class OuterStep {
     update.name = "outer_update";
     update.purpose = Purpose::update;
     update.optimizer = Optimizer::outer;
-    std::vector<Operation> masters;
+    std::vector<Operation> after;
     for (std::size_t i = 0; i < synchronized_.size(); ++i) {
       const Placed& of = synchronized_[i];
+      const Ref last = this->last(of, into);
       update.reads.push_back(gradients[i]);
       update.writes.push_back(at(of.weight.kept, of));
-      for (const TensorId state : of.weight.outer_states) {
-        update.reads.push_back(at(state, of));
-        update.writes.push_back(at(state, of));
+      for (const Ref& state : {last, at(of.weight.outer_states.back(), of)}) {
+        update.reads.push_back(state);
+        update.writes.push_back(state);
       }
-      if (!has_master(of.weight)) continue;
-      masters.push_back(computed(OperationKind::scale, "outer_to_master",
-                                 {at(of.weight.outer_states.front(), of)},
+      if (has_master(of.weight))
+        after.push_back(computed(OperationKind::scale, "outer_to_master", {last},
                                  at(of.weight.states.front(), of)));
+      if (step_.parallel.outer_on_host)
+        after.push_back(copied("offload", last, at(of.weight.outer_states.front(), of)));
     }
     into.operations.push_back(std::move(update));
-    into.operations.insert(into.operations.end(), masters.begin(), masters.end());
+    into.operations.insert(into.operations.end(), after.begin(), after.end());
   }
 
   /// Holds the states that this step does not change.
@@ -174,6 +199,7 @@ class OuterStep {
   std::vector<Placed> others_{};
   std::map<TensorId, TensorId> gradients_{};  // of a weight
   std::map<TensorId, TensorId> messages_{};   // of a weight
+  std::map<TensorId, TensorId> loaded_{};     // of a weight
 };
 
 }  // namespace

@@ -214,6 +214,7 @@ class Finder {
     if (out.outer.empty()) return;
     const TensorId last = add_state(out, ".outer", Dtype::fp32, true);
     tensor(last).lags = true;
+    tensor(last).on_host = step_.parallel.outer_on_host;
     out.outer_states = {last, add_state(out, ".outer_momentum", Dtype::fp32, false)};
   }
 

@@ -460,6 +460,16 @@ const std::vector<ParallelField>& parallel_fields() {
             return text("outer_gradients = {} requires exchange diloco",
                         name_of(stored_names(), of.outer_gradients));
           }),
+      flag("outer_on_host", &Config::outer_on_host,
+           "diloco: keep the weights of the last outer step on the host (default: false)")
+          .impossible([](const Config& of) -> Text {
+            if (!of.outer_on_host || of.has_outer_loop()) return {};
+            return "outer_on_host = true requires exchange diloco";
+          })
+          .without_effect([](const Config& of) -> Text {
+            if (!of.outer_on_host || of.outer_degree() > 1) return {};
+            return "outer_on_host = true, but no replicas train apart";
+          }),
       bucket_field(),
       state_field(),
       number("capacity_factor", &Config::capacity_factor, 0, kMostRatio,

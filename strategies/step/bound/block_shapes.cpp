@@ -255,8 +255,7 @@ class Shaper {
 
   static void add_states(const BlockOfProgram& block, PositionCosts& out) {
     for (const BlockWeight& weight : block.weights)
-      (weight.of_experts ? out.experts : out.dense)
-          .add({weight.weight_bytes, weight.gradient_bytes, weight.state_bytes}, 1);
+      (weight.of_experts ? out.experts : out.dense).add(StateBytes{weight}, 1);
   }
 
   const Program& program_;
@@ -300,6 +299,12 @@ class Shaper {
 
 }  // namespace
 
+StateBytes::StateBytes(const BlockWeight& of)
+    : weights{of.weight_bytes},
+      gradients{of.gradient_bytes},
+      states{of.state_bytes},
+      outer{2 * storage(Dtype::fp32, of.elements).count()} {}
+
 void PositionCosts::add(const PositionCosts& other, std::int64_t times) {
   forward.add(other.forward, times);
   backward.add(other.backward, times);
@@ -331,8 +336,7 @@ BlockShapes block_shapes(const ModelConfig& model, const ParallelConfig& paralle
   }
   const BlockOfProgram& last = of.blocks[static_cast<std::size_t>(of.chain.back())];
   for (const BlockWeight& weight : last.weights)
-    if (weight.shared)
-      out.tied.add({weight.weight_bytes, weight.gradient_bytes, weight.state_bytes}, 1);
+    if (weight.shared) out.tied.add(StateBytes{weight}, 1);
   out.between_stacks = of.between_stacks;
   out.residual = least_residual(of);
   return out;

@@ -11,6 +11,7 @@
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_config.hpp"
 #include "strategies/step/bound/call_chain.hpp"
+#include "strategies/step/build_program.hpp"
 
 namespace lockstep {
 
@@ -19,11 +20,15 @@ struct StateBytes {
   std::int64_t weights = 0;
   std::int64_t gradients = 0;
   std::int64_t states = 0;  // optimizer states on the device
+  std::int64_t outer = 0;   // what an outer loop would keep (DiLoCo): two fp32 numbers per element
 
+  StateBytes() = default;
+  explicit StateBytes(const BlockWeight& of);
   void add(const StateBytes& other, std::int64_t times) {
     weights += other.weights * times;
     gradients += other.gradients * times;
     states += other.states * times;
+    outer += other.outer * times;
   }
 };
 

@@ -39,7 +39,8 @@ class Layout {
         of_stage_{chunks_of_stage(parallel.schedule, parallel.vpp)} {
     cut();
     const std::int64_t copies = parallel.stage_copies();
-    replicas_ = std::int64_t{parallel.dp} * parallel.cp * copies;
+    // Of those that train together.
+    replicas_ = std::int64_t{parallel.dp} * parallel.cp * copies / parallel.outer_degree();
     // Ranks along ep are along tp first, or along dp and cp first, by the order of the axes: ZeRO
     // shards experts over the rest of dp and cp.
     const int along_tp = parallel.tp / parallel.expert_tp();
@@ -79,11 +80,8 @@ class Layout {
   /// Weights, gradients and optimizer states of a stage, sharded.
   [[nodiscard]] std::int64_t states(int stage) const {
     const PositionCosts& sum = sums(stage);
-    StateBytes dense = sum.dense;
-    if (parallel_.state.offload) dense.states = 0;
-    StateBytes experts = sum.experts;
-    if (parallel_.state.offload) experts.states = 0;
-    return sharded(dense, shards_) + sharded(experts, expert_replicas_);
+    return sharded(on_device(sum.dense), shards_) +
+           sharded(on_device(sum.experts), expert_replicas_);
   }
 
  private:
@@ -267,6 +265,14 @@ class Layout {
     if (parallel_.zero == 3)
       out = std::max(out, (parallel_.reshard_after_forward ? 2 : 1) * microbatches_ * gather(sum));
     return out;
+  }
+
+  /// Optimizer states with those of the outer loop.
+  [[nodiscard]] StateBytes on_device(StateBytes of) const {
+    if (parallel_.state.offload) of.states = 0;
+    if (parallel_.outer_degree() > 1)
+      of.states += parallel_.outer_on_host ? of.outer / 2 : of.outer;
+    return of;
   }
 
   [[nodiscard]] std::int64_t sharded(const StateBytes& of, std::int64_t shards) const {

@@ -51,6 +51,8 @@ Duration KernelTimes::of(const RoleProgram& role, const RoleOperation& operation
                   [&](std::uint32_t instance) { return role.tensor(instance).on_host; });
   const bool copies = operation.operation->kind == OperationKind::host_copy;
   if (!on_host && !copies) return times_[operation.call.routine][operation.index_in_routine];
+  if (operation.operation->kind == OperationKind::slice && operation.reads == operation.writes)
+    return {};  // it stays where it is
   const bool is_host = program_.roles[role.role].host;
   const std::optional<Rate> rate = copies ? host_.link : is_host ? host_.memory : host_.share;
   if (!rate) return {};

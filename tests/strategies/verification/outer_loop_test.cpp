@@ -84,6 +84,25 @@ TEST_CASE("DiLoCo: outer gradients as they are sent") {
   }
 }
 
+TEST_CASE("DiLoCo with the weights of the last outer step on hosts") {
+  for (const int zero : {0, 1, 3}) {
+    for (const bool travels : {false, true}) {
+      for (const int fragments : {1, 2}) {
+        CAPTURE(zero);
+        CAPTURE(travels);
+        CAPTURE(fragments);
+        ParallelConfig parallel = diloco(4, 2, 3);
+        parallel.outer_on_host = true;
+        parallel.zero = zero;
+        parallel.fragments = fragments;
+        parallel.state.master = zero != 3;
+        if (travels) parallel.overlap = {Overlap::outer};
+        CHECK(verified(parallel).problem() == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("DiLoCo over shards, hybrid ones too, updated and gathered in every way") {
   for (const int zero : {1, 2, 3}) {
     for (const int shards : {0, 2}) {

@@ -114,6 +114,7 @@ class Comparison {
     require("average_every", (from_.average_every > 1) == (to_.average_every > 1) &&
                                  to_.average_every <= to_.fragments + 1);
     require("outer_gradients", from_.outer_gradients == to_.outer_gradients);
+    require("outer_on_host", from_.outer_on_host == to_.outer_on_host);
     require("fragments", (from_.fragments > 1) == (to_.fragments > 1) && to_.fragments <= 2);
     require("steps without an average",
             (from_.average_every > from_.fragments) == (to_.average_every > to_.fragments));

@@ -79,7 +79,8 @@ std::int64_t optimizer_bytes(const ParallelConfig& parallel) {
   if (state.offload || parallel.exchange == GradientExchange::parameter_server)
     return 0;  // they are the hosts'
   const int moments = moments_of(state, true);
-  const int outer_states = parallel.outer_degree() > 1 ? 2 : 0;
+  const int of_outer_loop = parallel.outer_on_host ? 1 : 2;
+  const int outer_states = parallel.outer_degree() > 1 ? of_outer_loop : 0;
   return (state.master ? bytes_per_element(Dtype::fp32) : 0) +
          moments * bytes_per_element(state.moments) + outer_states * bytes_per_element(Dtype::fp32);
 }

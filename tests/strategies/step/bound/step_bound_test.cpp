@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "sim/trace/memory/memory.hpp"
+#include "strategies/models/count/count.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/scenario/layout_problems.hpp"
 #include "strategies/stacks/cost_of.hpp"
@@ -143,6 +144,7 @@ struct Ratio {
 
   void add(double bound, double simulated) { of.push_back(bound / simulated); }
   [[nodiscard]] std::string text() {
+    if (of.empty()) return "of none";
     std::sort(of.begin(), of.end());
     const auto at = [&](double share) {
       return of[static_cast<std::size_t>(share * static_cast<double>(of.size() - 1))];
@@ -270,6 +272,62 @@ TEST_CASE("no step is below its bounds: encoders with decoders") {
   hold_all(
       seed_of(13), [](RandomLayout layout) { return enlarged(encoder_decoder(std::move(layout))); },
       cases(), 3);
+}
+
+/// The strategies as drawn, with two replicas of each or as many as there are training apart.
+RandomLayout with_outer_loop(RandomLayout layout) {
+  ParallelConfig& parallel = layout.parallel;
+  parallel.exchange = GradientExchange::diloco;
+  parallel.outer_replicas = parallel.dp % 2 == 0 ? 2 : 0;
+  parallel.shard_ranks = 0;
+  parallel.average_every = 4;
+  parallel.state.offload = false;
+  parallel.outer_on_host = parallel.global_batch % 3 == 0;
+  if (parallel.micro_batch % 2 == 0) parallel.overlap.insert(Overlap::outer);
+  return enlarged(std::move(layout));
+}
+
+TEST_CASE("no step is below its bounds: replicas that train apart") {
+  hold_all(seed_of(14), with_outer_loop, cases(), 3);
+}
+
+TEST_CASE("bounds of memory have the weights of the last outer step and the outer momentum") {
+  const Device device = load_device(kConfigs + "/devices/h100-sxm5-80gb.json");
+  const auto cost = cost_model(device, "transformer-engine", {}, kConfigs, nullptr, 8);
+  const TransformerConfig shape{.layers = 4,
+                                .hidden = 256,
+                                .heads = 4,
+                                .kv_heads = 4,
+                                .head_size = 64,
+                                .ffn = 512,
+                                .sequence = 256,
+                                .vocabulary = 1024};
+  ModelConfig model;
+  model.shape = shape;
+  const std::int64_t parameters = count_parameters(model).trained();
+  for (const int zero : {0, 1}) {
+    const auto bound = [&](GradientExchange exchange, bool on_host) {
+      ParallelConfig parallel;
+      parallel.dp = 8;
+      parallel.zero = zero;
+      parallel.shard_ranks = zero > 0 ? 4 : 0;
+      parallel.global_batch = 8;
+      parallel.exchange = exchange;
+      parallel.outer_on_host = on_host;
+      if (exchange == GradientExchange::diloco) parallel.outer_replicas = 2;
+      OperationBounds operations{
+          known_cluster("dgx-h100", 8),
+          device,
+          known_tuning(nccl_tuning_of("transformer-engine", kConfigs).string()),
+          {},
+          {}};
+      return LayoutBounds{model, *cost, operations}.of(parallel).memory.count();
+    };
+    // Two fp32 numbers per parameter, in shards as the optimizer's states; or one on the device.
+    const std::int64_t without = bound(GradientExchange::all_reduce, false);
+    CHECK(bound(GradientExchange::diloco, false) - without == 8 * parameters / (zero > 0 ? 4 : 1));
+    CHECK(bound(GradientExchange::diloco, true) - without == 4 * parameters / (zero > 0 ? 4 : 1));
+  }
 }
 
 TEST_CASE("shapes of a model whose layers repeat are those of all its layers") {

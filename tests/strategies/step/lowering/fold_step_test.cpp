@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "strategies/models/count/count.hpp"
 #include "tests/strategies/step/fold_harness.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
@@ -95,6 +96,22 @@ TEST_CASE("stages of a pipeline are classes of their own") {
   layout.layout.parallel.pp = 4;
   layout.layout.parallel.schedule = PipelineOrder::one_f_one_b;
   CHECK(exact(layout).classes == 4);
+}
+
+TEST_CASE("replicas that train apart are one class, wherever their outer weights are") {
+  // Loaded twice at 16 GB/s and sent back, each parameter's 4 bytes.
+  FoldCase apart = data_parallel("direct");
+  apart.layout.parallel.exchange = GradientExchange::diloco;
+  apart.layout.parallel.outer_replicas = 2;
+  apart.options.host_link = 16_GBps;
+  CHECK(exact(apart).classes == 1);
+  const Duration on_device = simulated_step(apart, Folding::off).timeline.end.since_start();
+  apart.layout.parallel.outer_on_host = true;
+  CHECK(exact(apart).classes == 1);
+  const Duration on_host = simulated_step(apart, Folding::off).timeline.end.since_start();
+  const auto bytes = static_cast<double>(4 * count_parameters(apart.layout.model).trained());
+  const double copies = 3 * bytes / 16e9;
+  CHECK((on_host - on_device).seconds() == doctest::Approx(copies).epsilon(0.01));
 }
 
 TEST_CASE("a rank at half the speed takes twice as long for each kernel") {

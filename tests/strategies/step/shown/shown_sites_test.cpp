@@ -53,6 +53,14 @@ TEST_CASE("diloco-two-sites: an outer step sends 4 N bytes each way, and other s
   CHECK(static_cast<double>(quarter.link_bytes(kWan)) > 0.2 * moved);
 }
 
+TEST_CASE("diloco-two-sites: an outer copy on hosts is 4 bytes per parameter less on devices") {
+  const Shown on_device("diloco-two-sites");
+  const Shown on_host("diloco-two-sites", {"parallel.outer_on_host=true"});
+  // In shards over the 32 GPUs of a site.
+  const auto saved = static_cast<double>(on_device.peak_bytes() - on_host.peak_bytes());
+  CHECK(within(saved, 4 * parameters(on_device) / 32, 0.02));
+}
+
 TEST_CASE("diloco-two-sites: during a step, a fragment is hidden but for what is longer") {
   const std::string overlap = R"(parallel.overlap=["dp_gradients", "dp_parameters"])";
   const std::string hidden = R"(parallel.overlap=["dp_gradients", "dp_parameters", "outer"])";

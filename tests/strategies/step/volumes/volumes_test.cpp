@@ -223,6 +223,30 @@ TEST_CASE("DiLoCo: two fp32 numbers per parameter more, in shards as the optimiz
   CHECK(3 * states(3, diloco) == 5 * states(3, all_reduce));
 }
 
+TEST_CASE("DiLoCo: weights of the last outer step on hosts come twice and go back once") {
+  // 4 bytes per parameter for gradients and for the update, and what these make of them, in shards.
+  const ModelConfig model = transformer(shape());
+  for (const int zero : {0, 1}) {
+    ParallelConfig with = layout(8);
+    with.zero = zero;
+    with.shard_ranks = zero > 0 ? 4 : 0;
+    with.exchange = GradientExchange::diloco;
+    with.outer_replicas = 2;
+    const TrainingStepUnderTest on_device{model, with};
+    with.outer_on_host = true;
+    const TrainingStepUnderTest step{model, with};
+    const std::int64_t once = 4 * parameters(model) / (zero > 0 ? 4 : 1);
+    CHECK(step.traffic(OperationKind::host_copy, "load").bytes == 2 * once);
+    CHECK(step.traffic(OperationKind::host_copy, "offload").bytes == once);
+    CHECK(step.traffic("outer").bytes == on_device.traffic("outer").bytes);
+    const auto states = [](const TrainingStepUnderTest& of, bool on_host) {
+      return resident_bytes(of.role(), on_host)[Category::optimizer_state].count();
+    };
+    CHECK(states(step, true) == once);
+    CHECK(states(step, false) == states(on_device, false) - once);
+  }
+}
+
 TEST_CASE("Streaming DiLoCo: fragments together send and hold what the whole does") {
   const ModelConfig model = transformer(shape());
   ParallelConfig with = layout(4);

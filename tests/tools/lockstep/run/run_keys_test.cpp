@@ -136,6 +136,7 @@ std::vector<Key> keys_of_parallel() {
        {"dense", {exchange + "diloco", "parallel.average_every=8"}, "4"},
        {"dense", {}, "4"}},
       {"outer_gradients", {"dense", {exchange + "diloco"}, "fp8_block"}, {"dense", {}, "bf16"}},
+      {"outer_on_host", {"dense", {exchange + "diloco"}, "true"}, {"dense", {}, "true"}},
       {"algorithms.outer", {"dense", {exchange + "diloco"}, "naive"}, {"dense", {}, "naive"}},
       {"traffic_weights.outer",
        {"dense", {exchange + "diloco", "parallel.outer_replicas=2", overlap}, "9"},
