@@ -61,6 +61,10 @@ void shard_tensors(TrainingStepAssembly& step);
 /// With PrecisionRecipe::reduces_maxima and sequence parallelism: before the cast of an operand
 /// that is gathered, the all-reduce of its largest absolute value.
 void reduce_maxima(TrainingStepAssembly& step);
+/// With stored operands of one scale per tensor and sequence parallelism: a transposed copy of what
+/// tensor parallelism gathers, for the GEMMs of weight gradients
+/// (sharding/transposed_operands.cpp).
+void transpose_gathered(TrainingStepAssembly& step);
 /// With the dispatcher deepep, all-to-alls of experts carry one copy of a token per rank, and
 /// between nodes one per node (sharding/expert_copies.hpp); the router's weights are in the same
 /// messages.
@@ -104,6 +108,9 @@ void make_routines(TrainingStepAssembly& step);
 void order_pipeline(TrainingStepAssembly& step);
 /// ZeRO-3, FSDP: all-gathers every block's weights before forward and before backward.
 void gather_weights(TrainingStepAssembly& step);
+/// With stored operands whose scales come from earlier maxima: all-reduces the maxima of a chunk
+/// after each of its passes (pipeline/delayed_scales.cpp).
+void reduce_delayed_scales(TrainingStepAssembly& step);
 /// Casts all weights that cast_gathered_weights() does not cast once per step, before a
 /// block's first microbatch.
 void cast_weights(TrainingStepAssembly& step);
@@ -173,6 +180,15 @@ inline constexpr auto gathers_keys = [](Step step) {
 inline constexpr auto reduces_maxima = [](Step step) {
   return is_narrow(step.parallel.precision) && step.parallel.recipe.reduces_maxima &&
          step.parallel.sequence_parallel && step.parallel.tp > 1;
+};
+inline constexpr auto scales_tensors = [](Step step) {
+  return step.parallel.precision == Dtype::fp8 && step.parallel.recipe.stores_operands;
+};
+inline constexpr auto transposes = [](Step step) {
+  return scales_tensors(step) && step.parallel.sequence_parallel && step.parallel.tp > 1;
+};
+inline constexpr auto delays_scales = [](Step step) {
+  return scales_tensors(step) && !step.parallel.recipe.reduces_maxima;
 };
 inline constexpr auto has_skew = [](Step step) {
   const TransformerConfig* model = step.model.transformer();
@@ -247,6 +263,11 @@ inline constexpr std::array kStrategyPasses = [] {
                    .applies = reduces_maxima,
                    .needs = {sharded},
                    .precedes = {weights_listed}},
+      StrategyPass{.name = "transpose_gathered",
+                   .run = transpose_gathered,
+                   .applies = transposes,
+                   .needs = {sharded},
+                   .precedes = {weights_listed}},
       StrategyPass{.name = "load_experts",
                    .run = load_experts,
                    .applies = has_skew,
@@ -308,6 +329,11 @@ inline constexpr std::array kStrategyPasses = [] {
       StrategyPass{.name = "gather_weights",
                    .run = gather_weights,
                    .applies = zero_3,
+                   .needs = ordered,
+                   .precedes = {gradients_whole}},
+      StrategyPass{.name = "reduce_delayed_scales",
+                   .run = reduce_delayed_scales,
+                   .applies = delays_scales,
                    .needs = ordered,
                    .precedes = {gradients_whole}},
       StrategyPass{.name = "cast_weights",

@@ -41,11 +41,17 @@ class ColumnBackward {
   /// The gather of the input that the weight-gradient GEMM, and no earlier one, reads.
   [[nodiscard]] bool gathers_input(std::size_t i) const {
     if (!is_of_tp(i) || all_[i].communication->collective != Collective::all_gather) return false;
+    std::vector<Ref> gathered = all_[i].writes;
     bool is_read = false;
     for (std::size_t at = i + 1; at < all_.size(); ++at) {
-      if (!shares_any(all_[at].reads, all_[i].writes)) continue;
+      if (!shares_any(all_[at].reads, gathered)) continue;
       if (all_[at].kind == Kind::matmul) return gives_weight_gradient(all_[at]);
-      is_read = true;
+      const auto& copies = all_[at].writes;  // transposed
+      if (all_[at].kind == Kind::scale) {
+        gathered.insert(gathered.end(), copies.begin(), copies.end());
+      } else {
+        is_read = true;
+      }
     }
     return delays_ && !is_read;
   }

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "sim/program/kernel.hpp"
 #include "sim/trace/memory/memory.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
@@ -127,6 +128,60 @@ TEST_CASE("current scaling reduces the maximum of every operand that is gathered
   const TrainingStepUnderTest whole{transformer(gpt()), with};
   for (const Message& message : whole.messages())
     CHECK(message.operation->name.find("reduce_maximum") == std::string::npos);
+}
+
+// TransformerEngine pytorch/module/linear.py: fp8_transpose of inputmat_total and of the gathered
+// grad_output, before the GEMM of the weight's gradient.
+TEST_CASE("what tensor parallelism gathers in 8 bits is transposed for weight gradients") {
+  const auto transposed = [](const ParallelConfig& with) {
+    const TrainingStepUnderTest step{transformer(gpt()), with};
+    const Routine& backward = step.program().routines[step.routine("layer.backward")];
+    std::vector<double> bytes;
+    for (std::size_t i = 0; i < backward.operations.size(); ++i)
+      if (backward.operations[i].name.ends_with(".transpose"))
+        bytes.push_back(kernel_of(step.program(), backward, i).moved_bytes);
+    return bytes;
+  };
+  // Inputs of both column-parallel GEMMs and gradients of both row-parallel results: s b h numbers
+  // each on every rank, of which a byte is read and a byte written.
+  ParallelConfig with = layout(2, true, Dtype::fp8);
+  CHECK(transposed(with) == std::vector<double>(4, 2.0 * kSbh));
+  with.recipe.weight_gradients = false;  // in 16 bits, of operands in 16 bits
+  CHECK(transposed(with).empty());
+  CHECK(transposed(layout(2, false, Dtype::fp8)).empty());
+  // Blocks along rows and columns have scales of their own: both copies are cast.
+  CHECK(transposed(layout(2, true, Dtype::fp8_block)).empty());
+}
+
+// TransformerEngine pytorch/quantization.py, reduce_and_update_fp8_tensors.
+TEST_CASE("delayed scaling reduces the maxima of a chunk once per pass, over tp and dp") {
+  ParallelConfig with = layout(2, true, Dtype::fp8);
+  with.dp = 2;
+  with.global_batch = 2 * 3 * kB;  // three microbatches
+  const auto reduced = [&](const char* routine) {
+    return TrainingStepUnderTest{transformer(gpt()), with}.traffic("dp", Collective::all_reduce,
+                                                                   routine);
+  };
+  // Two layers of four GEMMs: maxima of input, weight and output, then those of two gradients.
+  CHECK(reduced("scales.forward") == Traffic{3, 3 * 2 * 4 * 3 * 4});
+  CHECK(reduced("scales.backward") == Traffic{3, 3 * 2 * 4 * 2 * 4});
+  with.recipe.reduces_maxima = true;  // scales come from the numbers themselves
+  CHECK(reduced("scales.forward") == Traffic{});
+  with.recipe.reduces_maxima = false;
+  with.precision = with.recipe.products = Dtype::fp8_block;
+  CHECK(reduced("scales.forward") == Traffic{});
+}
+
+TEST_CASE("delayed scaling reduces maxima of every chunk of a stage") {
+  ParallelConfig with = layout(1, false, Dtype::fp8);
+  with.pp = with.vpp = with.dp = 2;
+  with.schedule = PipelineOrder::interleaved;
+  with.global_batch = 2 * 2 * kB;
+  TransformerConfig model = gpt();
+  model.layers = 4;
+  const TrainingStepUnderTest step{transformer(model), with};
+  // Two chunks of a layer and two microbatches on the first stage.
+  CHECK(step.traffic("dp", Collective::all_reduce, "scales.forward") == Traffic{4, 4 * 4 * 3 * 4});
 }
 
 TEST_CASE("tokens are cast before they travel to experts only if the recipe says so") {
