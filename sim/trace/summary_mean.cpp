@@ -68,9 +68,9 @@ void add_exposed(const Breakdown& plain, const Breakdown& last, Means& means, Br
 }
 
 [[nodiscard]] Breakdown mean_breakdown(const Breakdown& plain, const Breakdown& last,
-                                       std::int64_t every) {
+                                       std::int64_t every, std::size_t rank) {
   Breakdown out;
-  out.rank = last.rank;
+  out.rank = rank;
   out.step = mean_time(plain.step, last.step, every);
   Means means{every};
   for (std::size_t i = 0; i < kOperationClasses; ++i)
@@ -133,13 +133,15 @@ void add_exposed(const Breakdown& plain, const Breakdown& last, Means& means, Br
 }
 
 [[nodiscard]] std::vector<StageUse> mean_stages(const TrainingStepSummary& plain,
-                                                const TrainingStepSummary& last,
-                                                std::int64_t every) {
+                                                const TrainingStepSummary& last, std::int64_t every,
+                                                const TrainingStepSummary& shown) {
   LOCKSTEP_CHECK(plain.stages.size() == last.stages.size());
+  LOCKSTEP_CHECK(shown.stages.size() == last.stages.size());
   std::vector<StageUse> out;
   for (std::size_t i = 0; i < last.stages.size(); ++i) {
     StageUse use{last.stages[i].role, last.stages[i].name,
-                 mean_breakdown(plain.stages[i].rank, last.stages[i].rank, every)};
+                 mean_breakdown(plain.stages[i].rank, last.stages[i].rank, every,
+                                shown.stages[i].rank.rank)};
     const double step = use.rank.step.seconds();
     if (step > 0) use.idle_fraction = 1 - use.rank.computation_total().seconds() / step;
     out.push_back(std::move(use));
@@ -155,15 +157,15 @@ Duration mean_time(Duration plain, Duration last, std::int64_t every) {
 }
 
 TrainingStepSummary mean_summary(const TrainingStepSummary& plain, const TrainingStepSummary& last,
-                                 std::int64_t every) {
+                                 std::int64_t every, const TrainingStepSummary& shown) {
   TrainingStepSummary out;
   out.step = mean_time(plain.step, last.step, every);
-  out.busiest = mean_breakdown(plain.busiest, last.busiest, every);
+  out.busiest = mean_breakdown(plain.busiest, last.busiest, every, shown.busiest.rank);
   out.groups = mean_groups(plain, last, out.busiest, every);
   out.path = mean_path(plain, last, out.step, every);
-  out.path_legs = last.path_legs;
-  out.path_operations = last.path_operations;
-  out.stages = mean_stages(plain, last, every);
+  out.path_legs = shown.path_legs;
+  out.path_operations = shown.path_operations;
+  out.stages = mean_stages(plain, last, every, shown);
   return out;
 }
 

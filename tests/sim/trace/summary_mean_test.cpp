@@ -19,7 +19,7 @@ TEST_CASE("a mean step is the mean of every part, and its parts add up") {
   const TrainingStepSummary last = summarise(two_replicas(227));
   for (const std::int64_t every : {2, 3, 7, 10}) {
     CAPTURE(every);
-    const TrainingStepSummary mean = mean_summary(plain, last, every);
+    const TrainingStepSummary mean = mean_summary(plain, last, every, last);
     CHECK(mean.step == mean_time(plain.step, last.step, every));
     CHECK(mean.busiest.step == mean.step);
     CHECK(mean.busiest.total() == mean.step);
@@ -32,6 +32,26 @@ TEST_CASE("a mean step is the mean of every part, and its parts add up") {
   }
 }
 
+TEST_CASE("places in a timeline are those in the one that is shown, in whichever order means go") {
+  const TrainingStepSummary shown = summarise(two_replicas(120));
+  TrainingStepSummary other = summarise(two_replicas(227));
+  // As of a longer program, other ranks of which are simulated.
+  for (PathOperation& each : other.path_operations) each.operation += 1000;
+  other.path_legs.clear();
+  other.busiest.rank += 7;
+  other.stages.at(0).rank.rank += 7;
+  const TrainingStepSummary first = mean_summary(shown, other, 3, shown);
+  const TrainingStepSummary last = mean_summary(other, shown, 3, shown);
+  for (const TrainingStepSummary* mean : {&first, &last}) {
+    REQUIRE(mean->path_operations.size() == shown.path_operations.size());
+    for (std::size_t i = 0; i < shown.path_operations.size(); ++i)
+      CHECK(mean->path_operations[i].operation == shown.path_operations[i].operation);
+    CHECK(mean->path_legs.size() == shown.path_legs.size());
+    CHECK(mean->busiest.rank == shown.busiest.rank);
+    CHECK(mean->stages.at(0).rank.rank == shown.stages.at(0).rank.rank);
+  }
+}
+
 TEST_CASE("what only one step of several does counts for its share") {
   const TrainingStepSummary last = summarise(two_replicas());
   TrainingStepSummary plain = last;
@@ -40,7 +60,7 @@ TEST_CASE("what only one step of several does counts for its share") {
   plain.busiest.computation[static_cast<std::size_t>(OperationClass::matmul)] +=
       Duration::picoseconds(50);
   plain.busiest.purpose[static_cast<std::size_t>(Purpose::forward)] += Duration::picoseconds(50);
-  const TrainingStepSummary mean = mean_summary(plain, last, 10);
+  const TrainingStepSummary mean = mean_summary(plain, last, 10, last);
   CHECK(mean.busiest.exposed.at("dp").ps() == 5);
   REQUIRE(mean.groups.size() == 1);
   CHECK(mean.groups[0].operations == doctest::Approx(0.1));
@@ -71,7 +91,7 @@ TEST_CASE("means of classes and of purposes add up however they are rounded") {
           plain.busiest.purpose[forward] += Duration::picoseconds(more);
         }
         add(plain.busiest.waiting, waits);
-        const TrainingStepSummary mean = mean_summary(plain, last, 10);
+        const TrainingStepSummary mean = mean_summary(plain, last, 10, last);
         Duration purposes;
         for (const Duration each : mean.busiest.purpose) purposes += each;
         CHECK(purposes == mean.busiest.computation_total());

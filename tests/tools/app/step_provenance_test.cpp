@@ -116,6 +116,35 @@ TEST_CASE("collectives rest on their fitted costs, or on a link that is less sur
   CHECK(fraction(of_links("assumed"), Provenance::fitted) == 0);
 }
 
+/// Steps of fragments have programs of different lengths: what is said of the critical path is of
+/// the one whose timeline is reported, the first fragment's.
+TEST_CASE("DiLoCo in fragments: the critical path is one of the timeline that is reported") {
+  for (const char* every : {"2", "3", "5"}) {
+    CAPTURE(every);
+    TrainingStepRequest request;
+    request.file = scenario_file("mlp-two-gpus");
+    request.overrides = {
+        R"(parallel={"dp": 2, "micro_batch": 2, "global_batch": 4, "exchange": "diloco",)"
+        R"( "average_every": )" +
+        std::string{every} + R"(, "fragments": 2})"};
+    const TrainingStepResult result = run_step(request);
+    const TrainingStepTimeline& timeline = result.step.timeline;
+    const TrainingStepSummary shown = summarise(timeline);
+    CHECK(result.summary.busiest.rank == shown.busiest.rank);
+    CHECK(result.summary.path_legs.size() == shown.path_legs.size());
+    REQUIRE(result.summary.path_operations.size() == shown.path_operations.size());
+    for (std::size_t i = 0; i < shown.path_operations.size(); ++i) {
+      const PathOperation& part = result.summary.path_operations[i];
+      CHECK(part.operation == shown.path_operations[i].operation);
+      REQUIRE(part.rank < timeline.ranks.size());
+      const RoleProgram& role = timeline.roles[timeline.ranks[part.rank].role];
+      CHECK(part.operation < role.operations.size());
+    }
+    const auto& fractions = result.provenance.fractions;
+    CHECK(std::accumulate(fractions.begin(), fractions.end(), 0.0) == doctest::Approx(1));
+  }
+}
+
 TEST_CASE("what a request changes about links is assumed") {
   const auto network = [](const std::vector<std::string>& overrides) {
     // Sixteen GPUs in two nodes: gradients cross the network.

@@ -43,15 +43,16 @@ SimulatedTrainingStep step_of_fragment(const PreparedTrainingStep& prepared,
 }
 
 /// The step; of parameter averaging, and of outer steps, the mean of `average_every`, of which only
-/// the last averages, or one for each fragment.
+/// the last averages, or one for each fragment. Places in a timeline are those in `step`'s.
 Reported reported(const PreparedTrainingStep& prepared, const SimulatedTrainingStep& step) {
   Reported out{summarise(step.timeline), step.timeline.link_bytes, {}};
   const ParallelConfig& parallel = prepared.scenario.parallel;
   const std::int64_t every = parallel.average_every;
   if (!parallel.averages() || every == 1) return out;
+  const TrainingStepSummary shown = out.summary;
   for (int fragment = 1; fragment < parallel.fragments; ++fragment) {
     const SimulatedTrainingStep other = step_of_fragment(prepared, fragment);
-    out.summary = mean_summary(out.summary, summarise(other.timeline), fragment + 1);
+    out.summary = mean_summary(out.summary, summarise(other.timeline), fragment + 1, shown);
     out.link_bytes = mean_bytes(out.link_bytes, other.timeline.link_bytes, fragment + 1);
   }
   if (every == parallel.fragments) return out;
@@ -62,7 +63,7 @@ Reported reported(const PreparedTrainingStep& prepared, const SimulatedTrainingS
   // The steps that average are all taken as their mean.
   for (std::int64_t fragment = 1; fragment <= parallel.fragments; ++fragment) {
     const std::int64_t steps = every - parallel.fragments + fragment;
-    summary = mean_summary(summary, out.summary, steps);
+    summary = mean_summary(summary, out.summary, steps, shown);
     bytes = mean_bytes(bytes, out.link_bytes, steps);
   }
   out.summary = std::move(summary);
