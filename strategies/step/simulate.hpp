@@ -33,7 +33,8 @@ enum class Fidelity : std::uint8_t {
 
 /// Whether equivalent ranks are simulated once; times are identical to the picosecond. Not with the
 /// queue model; with link series only for steps too large to simulate unfolded.
-/// `automatic`: if it helps; `off`: also without reuse of identical collectives.
+/// `automatic`: if it helps; `off`: also without reuse of identical collectives, each a call of its
+/// own.
 enum class Folding : std::uint8_t { automatic, off, always };
 
 struct SimulationOptions {

@@ -237,20 +237,19 @@ class Simulation {
     if (fidelity_ == Fidelity::representatives)
       times_.emplace(program_, cluster_, network_, options_.network, choice_, endpoints());
     const KernelTimes kernels{program_, cost_, host()};
-    lowered_ =
-        lower_program({.program = program_,
-                       .roles = roles_.all(),
-                       .ranks = ranks_,
-                       .kernels = kernels,
-                       .choice = choice_,
-                       .times = times_ ? &*times_ : nullptr,
-                       .endpoint = endpoints(),
-                       .slowdown = cost_.slowdown_while_communicating(),
-                       .speeds = options_.speeds,
-                       .fold = fold_.get(),
-                       .kinds = kinds_ ? &*kinds_ : nullptr,
-                       .on_progress = options_.on_lowering,
-                       .calls_in_turn = order_of_calls_is_free(network(), options_.network)});
+    lowered_ = lower_program({.program = program_,
+                              .roles = roles_.all(),
+                              .ranks = ranks_,
+                              .kernels = kernels,
+                              .choice = choice_,
+                              .times = times_ ? &*times_ : nullptr,
+                              .endpoint = endpoints(),
+                              .slowdown = cost_.slowdown_while_communicating(),
+                              .speeds = options_.speeds,
+                              .fold = fold_.get(),
+                              .kinds = kinds_ ? &*kinds_ : nullptr,
+                              .on_progress = options_.on_lowering,
+                              .calls_in_turn = calls_take_turns(options_, network())});
   }
 
   [[nodiscard]] const Network& network() const { return fold_ ? fold_->network() : network_; }
@@ -330,6 +329,10 @@ class Simulation {
 };
 
 }  // namespace
+
+bool calls_take_turns(const SimulationOptions& options, const Network& network) {
+  return options.fold != Folding::off && order_of_calls_is_free(network, options.network);
+}
 
 TrainingStepSimulator::TrainingStepSimulator(std::shared_ptr<const SimulatedCluster> on,
                                              SimulationOptions options)

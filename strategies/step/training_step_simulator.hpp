@@ -26,6 +26,10 @@ struct TrainingStepOutcome {
   Bytes peak_memory;
 };
 
+/// Whether calls that repeat each other may be two that take turns (LoweringInput::calls_in_turn).
+/// Not with Folding::off, the reference for steps that share work: there each use has its own call.
+[[nodiscard]] bool calls_take_turns(const SimulationOptions& options, const Network& network);
+
 /// Simulates training steps on one cluster one after another, each as simulate() does, and keeps
 /// what they have in common: the network and the algorithms chosen for collectives.
 /// Not for several threads at once: one for each, all with the same SimulatedCluster.

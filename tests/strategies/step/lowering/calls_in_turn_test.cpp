@@ -10,6 +10,7 @@
 #include "sim/engine/replay_reusing.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/step/lowering/lowering.hpp"
+#include "strategies/step/training_step_simulator.hpp"
 #include "tests/strategies/step/fold_harness.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/routing/lower.hpp"
@@ -134,6 +135,20 @@ TEST_CASE("calls that take turns give the times of calls of their own, whatever 
     fewer += LoweredBothWays{layout, speeds}.check_same();
   }
   CHECK(fewer > 1000);
+}
+
+TEST_CASE("a step that is not folded has no calls in turn: it is what others are compared with") {
+  const Network network = lower(switched(4), Endpoint{});
+  SimulationOptions options;
+  for (const Folding folding : {Folding::automatic, Folding::always}) {
+    options.fold = folding;
+    CHECK(calls_take_turns(options, network));
+  }
+  options.fold = Folding::off;
+  CHECK_FALSE(calls_take_turns(options, network));
+  options.fold = Folding::automatic;
+  options.network = NetworkModel::queue;  // messages wait for each other: their order counts
+  CHECK_FALSE(calls_take_turns(options, network));
 }
 
 }  // namespace
