@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/symmetry/streams/stream_fold.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/replay/replay_algorithms.hpp"
@@ -90,8 +89,9 @@ class Run {
     scale_computations(workload, request_.compute_scale);
     refuse_large_streams(setup_->network(), workload,
                          {request_.trace, members.size(), "lockstep replay"}, request_.most_memory);
-    const ReplayResult result =
-        replay_streams_folded(setup_->network(), workload, setup_->model(), request_.fold).result;
+    FoldedStreams replayed =
+        replay_streams_folded(setup_->network(), workload, setup_->model(), request_.fold);
+    const ReplayResult& result = replayed.result;
     if (!result.unfinished.empty()) throw Refusal(unfinished_text(result.unfinished));
     ReplayTraceResult out;
     out.setup = setup_;
@@ -103,6 +103,7 @@ class Run {
     Fingerprint fingerprint;
     for (const RankTotals& each : out.ranks) fingerprint.add(each.end.ps());
     out.fingerprint = fingerprint.text();
+    out.fold = std::move(replayed.report);
     return out;
   }
 

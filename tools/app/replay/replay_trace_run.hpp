@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/symmetry/streams/stream_fold.hpp"
 #include "strategies/collectives/registry/spec.hpp"
 #include "tools/app/collective/setup/collective_setup.hpp"
 #include "tools/app/collective/setup/replay_limit.hpp"
@@ -38,6 +39,7 @@ struct ReplayTraceResult {
   std::map<Collective, AlgorithmSpec> algorithms;  // of its collectives
   std::vector<std::string> notes;                  // what is ignored in the files
   std::string fingerprint;
+  StreamFoldReport fold;
 };
 
 /// Replays a trace on a cluster. Throws ConfigError for invalid files, RequestError if the cluster

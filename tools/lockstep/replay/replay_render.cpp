@@ -50,6 +50,20 @@ std::string algorithms_text(const ReplayTraceResult& done) {
   return out;
 }
 
+/// Folded as `run` says it, or not and why as `collective` does.
+std::string fold_text(const ReplayTraceResult& done) {
+  if (!done.fold.folded) return "nothing folded: " + done.fold.why_not;
+  const std::size_t classes = done.fold.representatives.size();
+  return fmt::format("all {} ranks, folded into {} class{}", done.ranks.size(), classes,
+                     classes == 1 ? "" : "es");
+}
+
+std::string fold_json(const StreamFoldReport& fold) {
+  Json out = {{"folded", fold.folded}, {"classes", fold.representatives.size()}};
+  if (!fold.why_not.empty()) out["why_not"] = fold.why_not;
+  return out.dump();
+}
+
 std::string config_of(const ReplayTraceRequest& request, const ReplayTraceResult& done) {
   const CollectiveSetup& setup = *done.setup;
   Json out;
@@ -75,6 +89,7 @@ Section summary(const ReplayTraceRequest& request, const ReplayTraceResult& done
   out.notes = {fmt::format("{}: {} of {} rank{}; {}", request.trace, done.form, ranks,
                            ranks == 1 ? "" : "s", setup_text_with_ranks(done.setup->names()))};
   if (!done.algorithms.empty()) out.notes.push_back("collectives: " + algorithms_text(done));
+  out.notes.push_back(fold_text(done));
   out.notes.insert(out.notes.end(), done.notes.begin(), done.notes.end());
   for (std::string& line : lines_of(done.setup->loaded())) out.notes.push_back(std::move(line));
   Cell everyone;
@@ -101,6 +116,7 @@ Report report_of(const ReplayTraceRequest& request, const ReplayTraceResult& don
                  {"busiest_link", "busiest link", "", true}};
   out.left_out_first = {"operations", "busiest_link_busy_fraction", "busiest_link",
                         "received_bytes"};
+  out.more.emplace_back("fold", fold_json(done.fold));
   out.more.emplace_back("notes", Json(done.notes).dump());
   Section each;
   for (std::size_t r = 0; r < done.ranks.size(); ++r)

@@ -74,6 +74,24 @@ TEST_CASE("equivalent ranks are replayed once, with the same result") {
   // 14 rounds of an eighth of 1 MiB.
   CHECK(time_of(command) == near(14 * (kHop + 131072 * kPerByte)));
   check_refused(command + " --fold on", 2, "--fold: expected auto or off, got \"on\"");
+  // In a ring all ranks do the same.
+  CHECK(contains(output_of(command), "# all 8 ranks, folded into 1 class\n"));
+  const auto fold = json_of(command)["fold"];
+  CHECK(fold["folded"] == true);
+  CHECK(fold["classes"] == 1);
+  CHECK_FALSE(fold.contains("why_not"));
+}
+
+TEST_CASE("a trace that is not folded says why") {
+  // The two ranks of the trace differ, so that nothing is saved.
+  CHECK(contains(output_of(kGoal), "# nothing folded: too many ranks differ\n"));
+  const auto fold = json_of(kGoal)["fold"];
+  CHECK(fold["folded"] == false);
+  CHECK(fold["classes"] == 0);
+  CHECK(fold["why_not"] == "too many ranks differ");
+  CHECK(contains(output_of(kGoal + " --fold off"), "# nothing folded: not asked for\n"));
+  CHECK(contains(output_of(kGoal + " --network queue"),
+                 "# nothing folded: the queue model distinguishes all messages\n"));
 }
 
 TEST_CASE("a set of Chakra traces is replayed by its prefix, a file or its folder") {
@@ -193,12 +211,13 @@ TEST_CASE("every form of output is there") {
     CHECK(text == output_of(kGoal + " --format " + format));
   }
   const auto lines = lines_of(output_of(kChakra));
-  REQUIRE(lines.size() == 2 + 2 + 1 + 1 + 2 + 1);
+  REQUIRE(lines.size() == 3 + 2 + 1 + 1 + 2 + 1);
   CHECK(
       lines[0] ==
       "# tests/data/chakra/pair: Chakra of 2 ranks; 2 ranks on star (host), network fluid, routes "
       "auto");
   CHECK(lines[1] == "# collectives: all_reduce by ring");
+  CHECK(lines[2] == "# nothing folded: too many ranks differ");
   CHECK(contains(lines.back(), "# slowest: rank 0, "));
   const auto result = json_of(kGoal);
   CHECK(result["schema"] == "lockstep.replay/3");
