@@ -110,6 +110,10 @@ void fail_links(const Cluster& cluster, Draw& draw, ClusterRequest& options) {
       options.set_links.emplace_back(link, random_settings(draw));
     }
   }
+  std::erase_if(options.set_links, [&options](const auto& of) {  // would be refused
+    return std::find(options.failed.begin(), options.failed.end(), of.first) !=
+           options.failed.end();
+  });
 }
 
 }  // namespace lockstep::test

@@ -15,6 +15,7 @@
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/shipped_or_file.hpp"
+#include "topologies/failures/link_names.hpp"
 #include "topologies/failures/reachability.hpp"
 #include "topologies/files/config_names.hpp"
 
@@ -147,6 +148,23 @@ void change(Cluster& cluster, const std::string& field, const LinkChange& wanted
   std::move(changed.effects.begin(), changed.effects.end(), std::back_inserter(effects));
 }
 
+/// A setting of links that have all failed would change nothing.
+void refuse_settings_of_failed(const LinkChangeRequest& wanted, const Cluster& cluster) {
+  for (const auto& [link, settings] : wanted.set_links) {
+    const NamedLinks links = links_named(cluster, link);
+    const bool all = std::all_of(links.ids.begin(), links.ids.end(), [&cluster](LinkId id) {
+      const LinkState* state = cluster.overlay().find(id);
+      return state != nullptr && state->failed;
+    });
+    if (!all) continue;
+    const std::size_t count = links.ids.size();
+    throw RequestError("set_link " + in_quotes(link),
+                       (count == 1 ? std::string{"the link fails"}
+                                   : "all " + std::to_string(count) + " links fail") +
+                           ", so the setting has no effect");
+  }
+}
+
 void refuse_cut_off(const Cluster& cluster) {
   const auto pair = first_cut_off(cluster);
   if (!pair) return;
@@ -175,6 +193,7 @@ LinkEffects apply_link_changes(const LinkChangeRequest& wanted, RoutePolicy poli
     gone.failed = true;
     change(cluster, "fail " + in_quotes(link), gone, out.links);
   }
+  refuse_settings_of_failed(wanted, cluster);
   refuse_cut_off(cluster);
   out.rerouted = rerouted(cluster, policy, seed);
   return out;

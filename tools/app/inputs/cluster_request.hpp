@@ -61,8 +61,8 @@ struct LinkChangeRequest {
   [[nodiscard]] bool any() const { return !set_links.empty() || !failed.empty(); }
 };
 
-/// Modifies the links of a cluster. Throws RequestError for missing links, Refusal if two ranks are
-/// disconnected.
+/// Modifies the links of a cluster. Throws RequestError for missing links and for settings of links
+/// that all fail, Refusal if two ranks are disconnected.
 [[nodiscard]] LinkEffects apply_link_changes(const LinkChangeRequest& wanted, RoutePolicy policy,
                                              std::uint64_t seed, Cluster& cluster);
 

@@ -126,6 +126,18 @@ TEST_CASE("links that are not there, and ranks that are cut off, are refused") {
             "\"bandwith=50%\"; did you mean \"bandwidth\"?\n");
   CHECK(refusal_of(show + "--set-link node0/gpu3", 2) ==
         error + "--set-link: a value is missing; expected --set-link LINK SETTINGS\n");
+  // The rail's switch has a cable to either node, each of two directions.
+  for (const char* options : {"--fail rail0 --set-link rail0 bandwidth=50%",
+                              "--set-link rail0 bandwidth=50% --fail rail0"})
+    CHECK(refusal_of(show + options, 2) ==
+          error + "--set-link \"rail0\": all 4 links fail, so the setting has no effect\n");
+  CHECK(refusal_of(show + "--fail rail0 --set-link \"node0/nic0 -> rail0/leaf0\" latency=\"1 us\"",
+                   2) == error +
+                             "--set-link \"node0/nic0 -> rail0/leaf0\": the link fails, so "
+                             "the setting has no effect\n");
+  // PCIe links of that NIC are left.
+  CHECK(contains(output_of(show + "--fail rail0 --set-link node0/nic0 bandwidth=50%"),
+                 "rail0 failed: 4 links"));
   CHECK(refusal_of(show + "--fail node0", 1) ==
         error + "no route is left from rank 0 (node0/gpu0) to rank 1 (node0/gpu1)\n");
 }
