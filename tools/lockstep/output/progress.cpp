@@ -114,16 +114,16 @@ void PhaseLine::show(const app::Phase& phase) {
   const std::lock_guard lock(mutex_);
   const bool first = phase_.share <= 0 || phase.part != phase_.part ||
                      (!phase.name.empty() && phase.name != phase_.name);
-  if (first) share_begun_ = seconds_now();
-  if (first) first_share_ = phase.share;
+  const double now = seconds_now();
   std::string name = phase.name.empty() ? phase_.name : phase.name;
   phase_ = phase;
   phase_.name = std::move(name);
-  const double now = seconds_now();
-  const double gained = phase_.share - first_share_;
-  if (gained <= 0 || now - share_begun_ < kBeforeNote) return;
-  const double left = (1 - phase_.share) * (now - share_begun_) / gained;
-  note_.maybe(now - begun_, now - begun_ + left, shown_ ? kClear : "");
+  if (first)
+    left_.begin(now, phase_.share);
+  else
+    left_.add(now, phase_.share);
+  if (const auto left = left_.seconds())
+    note_.maybe(now - begun_, now - begun_ + *left, shown_ ? kClear : "");
 }
 
 void PhaseLine::tick() {
@@ -135,20 +135,18 @@ void PhaseLine::draw() {
   if (phase_.name.empty()) return;
   const double now = seconds_now();
   shown_ = true;
-  const double taken = now - share_begun_;
-  const double rate = taken > 0 ? (phase_.share - first_share_) / taken : 0;
-  fmt::print(stderr, "\r{}\033[K", phase_text(command_, phase_, now - begun_, rate));
+  fmt::print(stderr, "\r{}\033[K", phase_text(command_, phase_, now - begun_, left_.seconds()));
   std::fflush(stderr);
 }
 
 std::string phase_text(const std::string& command, const app::Phase& phase, double elapsed,
-                       double rate) {
+                       std::optional<double> left) {
   std::string out = fmt::format("{}: {}", command, phase.name);
   if (!phase.part.empty()) out += ": " + phase.part;
   if (phase.share > 0) out += fmt::format(", {:.0f} % done", 100 * phase.share);
   if (!phase.detail.empty()) out += ", " + phase.detail;
   out += fmt::format(", {:.0f} s", elapsed);
-  return rate > 0 ? out + estimate_of((1 - phase.share) / rate) : out;
+  return left ? out + estimate_of(*left) : out;
 }
 
 app::OnPhase phase_line(std::string_view command, std::string_view advice) {

@@ -3,12 +3,14 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 
 #include "tools/app/progress.hpp"
+#include "tools/lockstep/output/time_left.hpp"
 
 namespace lockstep::cli {
 
@@ -75,8 +77,7 @@ class PhaseLine {
   LongJobNote note_;
   app::Phase phase_{};
   double begun_ = 0;
-  double share_begun_ = 0;  // when a share of the phase was first reported
-  double first_share_ = 0;  // that share
+  TimeLeft left_{};  // of the phase
   bool terminal_ = false;
   bool shown_ = false;
   bool over_ = false;
@@ -84,9 +85,9 @@ class PhaseLine {
 };
 
 /// "run: simulating the step, 62 % done, 5.1 s simulated, 8 s, about 5 s left".
-/// `rate`: of the share, per second; 0: not known yet.
+/// `left`: in seconds; none: not known yet.
 [[nodiscard]] std::string phase_text(const std::string& command, const app::Phase& phase,
-                                     double elapsed, double rate);
+                                     double elapsed, std::optional<double> left);
 
 /// Shows a use case's phases on such a line, removed with the last copy of the result.
 /// `advice`: what makes a job of minutes shorter.
