@@ -141,7 +141,7 @@ TEST_CASE("a value that an option does not know is refused with those that it do
        {"-d flaot",
         "-d: expected one of int8, uint8, int32, uint32, int64, uint64, half, float, double, "
         "bfloat16, got \"flaot\""},
-       {"--skew 10", R"(--skew: expected a time such as "10 us", got "10")"},
+       {"--skew 10", R"(--skew: expected a time such as "10 us", at most 9223372 s, got "10")"},
        {"--seed -1", R"(--seed: expected an integer from 0 to 18446744073709551615, got "-1")"},
        {"--seed 18446744073709551616",
         "--seed: expected an integer from 0 to 18446744073709551615, got "

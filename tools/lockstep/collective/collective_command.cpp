@@ -25,6 +25,7 @@
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/parser/settings.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/report/report_option.hpp"
 
@@ -61,8 +62,7 @@ struct Options {
 
 Duration skew_of(const Options& given) {
   if (const auto skew = parse_duration(given.skew)) return *skew;
-  throw UsageError(
-      fmt::format("--skew: expected a time such as \"10 us\", got \"{}\"", given.skew));
+  throw UsageError("--skew: " + expected_time("10 us", given.skew));
 }
 
 const ElementType* type_of(const Options& given) {

@@ -20,6 +20,13 @@ namespace {
   throw UsageError(fmt::format("--set-rank {}: {}", setting.rank, problem));
 }
 
+void read_time(const RankSetting& setting, const Setting& given, std::string_view example,
+               std::optional<Duration>& into) {
+  if (into) refuse(setting, fmt::format("{} is given twice", given.key));
+  into = parse_duration(given.value);
+  if (!into) refuse(setting, fmt::format("{}: {}", given.key, expected_time(example, given.value)));
+}
+
 template <typename T>
 void read(const RankSetting& setting, std::string_view key, std::string_view value,
           const std::optional<T>& parsed, std::string_view expected, std::optional<T>& into) {
@@ -30,11 +37,8 @@ void read(const RankSetting& setting, std::string_view key, std::string_view val
 
 void read_setting(const Setting& setting, RankSetting& out) {
   const auto& [text, key, value] = setting;
-  if (key == "start")
-    return read(out, key, value, parse_duration(value), "a time such as \"10 us\"", out.start);
-  if (key == "message_overhead")
-    return read(out, key, value, parse_duration(value), "a time such as \"5 us\"",
-                out.message_overhead);
+  if (key == "start") return read_time(out, setting, "10 us", out.start);
+  if (key == "message_overhead") return read_time(out, setting, "5 us", out.message_overhead);
   if (key == "reduce_rate")
     return read(out, key, value, parse_rate(value), "a rate such as \"500 GB/s\"", out.reduce_rate);
   const auto meant = did_you_mean(key, {"start", "message_overhead", "reduce_rate"});

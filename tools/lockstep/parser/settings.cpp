@@ -1,5 +1,9 @@
 #include "tools/lockstep/parser/settings.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdint>
+
 namespace lockstep::cli {
 
 namespace {
@@ -8,6 +12,14 @@ std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(' ');
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+/// "1e6 s": units are read, powers of ten are not.
+bool has_exponent(std::string_view text) {
+  const auto e = text.find_first_not_of("0123456789.");
+  return e != std::string_view::npos && e > 0 && (text[e] == 'e' || text[e] == 'E') &&
+         e + 1 < text.size() &&
+         std::string_view{"0123456789+-"}.find(text[e + 1]) != std::string_view::npos;
 }
 
 }  // namespace
@@ -24,6 +36,13 @@ std::vector<Setting> split_settings(std::string_view text) {
     if (more) text.remove_prefix(comma + 1);
   }
   return out;
+}
+
+std::string expected_time(std::string_view example, std::string_view got) {
+  constexpr std::int64_t kPicosecondsPerSecond = 1'000'000'000'000;
+  return fmt::format("expected a time such as \"{}\", at most {} s{}, got \"{}\"", example,
+                     INT64_MAX / kPicosecondsPerSecond,
+                     has_exponent(got) ? ", without an exponent" : "", got);
 }
 
 }  // namespace lockstep::cli

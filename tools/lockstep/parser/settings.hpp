@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,5 +15,9 @@ struct Setting {
 
 /// The settings of "from=1 s, until=2 s". Views of `text`.
 [[nodiscard]] std::vector<Setting> split_settings(std::string_view text);
+
+/// What a time is to be, for the error of one that cannot be read: "expected a time such as
+/// "1 s", at most 9223372 s, got "1e30 s"".
+[[nodiscard]] std::string expected_time(std::string_view example, std::string_view got);
 
 }  // namespace lockstep::cli

@@ -129,7 +129,7 @@ class RankSettingReader {
       put(key, speed, speed_);
     } else if (key == "from" || key == "until") {
       const auto time = parse_duration(value);
-      if (!time) refuse(fmt::format("{}: expected a time such as \"1 s\", got \"{}\"", key, value));
+      if (!time) refuse(fmt::format("{}: {}", key, expected_time("1 s", value)));
       put(key, time, key == "from" ? from_ : until_);
     } else {
       const auto meant = did_you_mean(key, {"compute", "from", "until"});

@@ -119,7 +119,15 @@ TEST_CASE("settings of a rank that cannot be are refused with what can") {
   };
   CHECK(refusal("9 'start=1 us'").find("the cluster has ranks 0 to 7") != std::string::npos);
   CHECK(refusal("3 'strat=1 us'").find("did you mean \"start\"?") != std::string::npos);
-  CHECK(refusal("3 'start=1'").find("expected a time such as \"10 us\"") != std::string::npos);
+  // Times are picoseconds in 63 bits.
+  CHECK(refusal("3 'start=1'")
+            .find("start: expected a time such as \"10 us\", at most 9223372 s, "
+                  "got \"1\"") != std::string::npos);
+  CHECK(refusal("3 'start=9223373 s'").find("at most 9223372 s, got \"9223373 s\"") !=
+        std::string::npos);
+  CHECK(refusal("3 'message_overhead=1e6 s'")
+            .find("message_overhead: expected a time such as \"5 us\", at most 9223372 s, without "
+                  "an exponent, got \"1e6 s\"") != std::string::npos);
   CHECK(refusal("x 'start=1 us'").find("expected a rank such as 17") != std::string::npos);
   CHECK(refusal("3 'start=1 us,start=2 us'").find("given twice") != std::string::npos);
   CHECK(run_command(kStar + "--fold always").err.find("expected auto or off") != std::string::npos);

@@ -216,7 +216,11 @@ TEST_CASE("what --fold and --set-rank do not take is refused") {
   refused("from=1ms",
           "expected compute=SPEED with a speed of 0.001 to 1000, 1 being that of the others, got "
           "\"from=1ms\"");
-  refused("compute=0.5,from=2", "from: expected a time such as \"1 s\", got \"2\"");
+  refused("compute=0.5,from=2",
+          "from: expected a time such as \"1 s\", at most 9223372 s, got \"2\"");
+  refused("compute=0.5,from=1e30s",
+          "from: expected a time such as \"1 s\", at most 9223372 s, without an exponent, got "
+          "\"1e30s\"");
   refused("compute=0.5,form=2ms",
           "expected compute, from or until, got \"form=2ms\"; did you mean "
           "\"from\"?");
