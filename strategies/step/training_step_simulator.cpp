@@ -124,6 +124,10 @@ class Simulation {
       report_classes(out);
       return out;
     }
+    if (classes_) {
+      report_classes_of_all(out);
+      return out;
+    }
     if (kinds_) {
       out.timeline.representative_of = kinds_->class_of();
       out.classes = kinds_->describe();
@@ -177,13 +181,18 @@ class Simulation {
     const bool free = options_.fidelity == Fidelity::automatic;
     if (may_fold(work, free)) find_classes();
     if (fold_ && !helps(free)) fold_.reset();
+    if (fold_ && too_many_classes(work)) {
+      classes_.emplace(Classes{fold_->describe(true), fold_->class_of(), fold_->representatives()});
+      fold_.reset();
+    }
     // Unfolded, all ranks have the same times; a fidelity never depends on the link loads.
     const bool all_are_quick = !free || work.all <= kMostForAllRanks;
     if (fold_ && options_.link_series && options_.fold != Folding::always && all_are_quick)
       fold_.reset();
     fidelity_ = options_.fidelity;
     if (fidelity_ == Fidelity::automatic) {
-      fidelity_ = fold_ || all_are_quick ? Fidelity::all_ranks : Fidelity::representatives;
+      fidelity_ =
+          fold_ || classes_ || all_are_quick ? Fidelity::all_ranks : Fidelity::representatives;
     }
     if (!fold_) choice_.begin_report();
     if (fidelity_ == Fidelity::representatives && !options_.speeds.empty())
@@ -193,9 +202,7 @@ class Simulation {
   }
 
   void check_room() const {
-    double operations = 0;
-    for (const int rank : ranks_)
-      operations += static_cast<double>(roles_[role_played(program_, rank)].operations.size());
+    const double operations = operations_of(ranks_);
     if (operations <= kMostOperations) return;
     throw TrainingStepTooLarge{fmt::format(
         "{} ranks differ from each other, {:.0f} million operations in all; at the most {:.0f} "
@@ -224,8 +231,23 @@ class Simulation {
     const bool always = options_.fold == Folding::always;
     const double most = always ? kMostOperations : kMostForAllRanks;
     if (free && fold_->work(cluster_.gpus_per_node()) > most) return false;
-    if (always) return true;
-    return 2 * fold_->classes() <= fold_->class_of().size();
+    return always || saves_half();
+  }
+
+  [[nodiscard]] bool saves_half() const { return 2 * fold_->classes() <= fold_->class_of().size(); }
+
+  /// Of a large step: each class has a program of its own, where ranks of a role share one, so that
+  /// it takes less to simulate all ranks and to report the representatives.
+  [[nodiscard]] bool too_many_classes(const Work& work) const {
+    if (saves_half() || work.all <= kMostForAllRanks) return false;
+    return operations_of(simulated_ranks(program_, Fidelity::all_ranks)) <= kMostOperations;
+  }
+
+  [[nodiscard]] double operations_of(const std::vector<int>& ranks) const {
+    double out = 0;
+    for (const int rank : ranks)
+      out += static_cast<double>(roles_[role_played(program_, rank)].operations.size());
+    return out;
   }
 
   [[nodiscard]] std::vector<int> ranks() const {
@@ -267,7 +289,7 @@ class Simulation {
 
   void replay_all() {
     lower();
-    lowered_.workload.logs_transfers = options_.link_series && !times_ && !fold_;
+    lowered_.workload.logs_transfers = options_.link_series && !times_ && !fold_ && !classes_;
     const auto play = options_.fold == Folding::off ? replay : replay_reusing;
     result_ = play(network(), lowered_.workload, options_.network, options_.on_replay);
     if (!result_.unfinished.empty()) throw_stuck(result_);
@@ -305,6 +327,18 @@ class Simulation {
     if (differences) find_partings(out.timeline, out.classes);
   }
 
+  /// As if only the representatives had been simulated.
+  void report_classes_of_all(SimulatedTrainingStep& out) {
+    std::vector<RankTimeline> ranks;
+    for (const int rank : classes_->representatives)
+      ranks.push_back(std::move(out.timeline.ranks[static_cast<std::size_t>(rank)]));
+    out.timeline.ranks = std::move(ranks);
+    out.timeline.representative_of = std::move(classes_->class_of);
+    out.timeline.link_bytes = result_.link_bytes;
+    out.classes = std::move(classes_->described);
+    find_partings(out.timeline, out.classes);
+  }
+
   void add_links(SimulatedTrainingStep& out) const {
     LinkLoads loads;
     for (const LoggedTransfer& transfer : result_.log) loads.add(network_, transfer);
@@ -321,6 +355,13 @@ class Simulation {
   CollectiveChoice& choice_;
   Fidelity fidelity_ = Fidelity::automatic;
   std::unique_ptr<FoldedTrainingStep> fold_;
+  /// Of a step that is to be folded, but all of whose ranks are simulated.
+  struct Classes {
+    std::vector<RankEquivalenceClass> described;
+    std::vector<std::uint32_t> class_of;
+    std::vector<int> representatives;
+  };
+  std::optional<Classes> classes_;
   std::optional<CoarseRankClasses> kinds_;
   std::optional<ReplayedTimes> times_;  // of representatives
   std::vector<int> ranks_;              // that are simulated

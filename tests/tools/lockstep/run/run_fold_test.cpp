@@ -168,6 +168,22 @@ TEST_CASE("a straggler and a slow NIC among 512 GPUs: nodes that follow each oth
   }
 }
 
+/// All 256 ranks of its rings differ, and a step of more than 6 million messages: all of them are
+/// simulated, of which the classes are reported.
+TEST_CASE("classes of a large step in which all ranks differ are those of an unfolded one") {
+  check_folds_alike("llama7b-256", "--set-rank 17=0.8 --suggest 0 ");
+  const Json fold = json_of(run("llama7b-256", "--set-rank 17=0.8 --suggest 0 --classes"))["fold"];
+  CHECK(fold["classes"] == 256);
+  bool named = false;
+  for (const Json& each : fold["members"]) {
+    if (each["representative"] != 17) continue;
+    named = true;
+    CHECK(each["difference"] == "computes at 0.8 of the speed");
+    CHECK(each["parts"]["at_s"].get<double>() > 0);
+  }
+  CHECK(named);
+}
+
 TEST_CASE("a share of the ranks is slowed at random, as drawn with the scenario's seed") {
   const auto of = [](const std::string& options) {
     return run("data-parallel-from-scratch", options);
