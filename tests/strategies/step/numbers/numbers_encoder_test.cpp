@@ -154,6 +154,20 @@ TEST_CASE("stages of an encoder and a decoder with operands kept as cast and wit
   check_software(model_of(shape), {parallel, sharded});
 }
 
+/// Tokens cut among ranks: of 2 and 4, in tensor groups, in sequence parallelism, and with all of
+/// it sharded and done again.
+void check_contexts(const ModelConfig& model, ContextKind kind, bool zigzag) {
+  for (const int cp : {2, 4}) check(model, context(kind, cp, zigzag));
+  ParallelConfig parallel = context(kind, 2, zigzag);
+  parallel.tp = 2;
+  check(model, parallel);
+  parallel.sequence_parallel = true;
+  check(model, parallel);
+  parallel.zero = 3;
+  parallel.recompute = Recompute::full;
+  check(model, parallel);
+}
+
 // Heads are exchanged for tokens before each attention, in three sequences: those of both stacks
 // and, of keys and values for the decoder, the encoder's again.
 TEST_CASE("tokens of an encoder and a decoder cut among ranks compute what one device does") {
@@ -161,16 +175,8 @@ TEST_CASE("tokens of an encoder and a decoder cut among ranks compute what one d
     TransformerConfig shape = t5();
     shape.dropout = dropout;
     const ModelConfig model = model_of(shape);
-    for (const int cp : {2, 4}) check(model, context(ContextKind::ulysses, cp, true));
+    check_contexts(model, ContextKind::ulysses, true);
     ParallelConfig parallel = context(ContextKind::ulysses, 2, true);
-    parallel.tp = 2;
-    check(model, parallel);
-    parallel.sequence_parallel = true;
-    check(model, parallel);
-    parallel.zero = 3;
-    parallel.recompute = Recompute::full;
-    check(model, parallel);
-    parallel = context(ContextKind::ulysses, 2, true);
     parallel.recompute = Recompute::selective;
     parallel.overlap = {Overlap::cp};
     check(model, parallel);
@@ -202,16 +208,9 @@ TEST_CASE("an encoder and a decoder with gathered keys and values compute what o
       TransformerConfig shape = t5();
       shape.dropout = dropout;
       const ModelConfig model = model_of(shape);
-      for (const int cp : {2, 4}) check(model, context(ContextKind::all_gather, cp, zigzag));
+      check_contexts(model, ContextKind::all_gather, zigzag);
       ParallelConfig parallel = context(ContextKind::all_gather, 2, zigzag);
-      parallel.tp = 2;
-      check(model, parallel);
       parallel.sequence_parallel = true;
-      check(model, parallel);
-      parallel.zero = 3;
-      parallel.recompute = Recompute::full;
-      check(model, parallel);
-      parallel.tp = 1;
       parallel.dp = 2;
       parallel.global_batch *= 2;
       parallel.zero = 1;
