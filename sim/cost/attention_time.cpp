@@ -57,7 +57,7 @@ double mean_keys(const Kernel& kernel) {
 /// Keys that the query with most of them attends to.
 double most_keys(const Kernel& kernel) {
   const bool limited = kernel.causal && kernel.visible.limits(kernel.n);
-  return static_cast<double>(limited ? kernel.visible.window : kernel.n);
+  return static_cast<double>(limited ? most_visible(kernel.visible, kernel.n) : kernel.n);
 }
 
 }  // namespace
@@ -69,7 +69,11 @@ double attention_seconds(const Kernel& kernel, const AttentionFigures& figures, 
   const double overhead = kernel.causal ? overheads.causal : overheads.full;
   const std::int64_t head_size = round_up(kernel.k, figures.head_grain);
   const std::int64_t block = block_of(figures, head_size);
-  const std::int64_t rows = ceil_div(kernel.m, block);
+  // A block has queries of one document (flash_attn_varlen_func of FlashAttention: blocks of each
+  // sequence of the batch apart).
+  const bool whole = kernel.causal && kernel.n == kernel.m;
+  const std::int64_t rows =
+      whole ? query_blocks(kernel.visible, kernel.m, block) : ceil_div(kernel.m, block);
   const auto count = static_cast<double>(kernel.batches * rows);
   const double padding = static_cast<double>(head_size) / static_cast<double>(kernel.k) *
                          static_cast<double>(rows * block) / static_cast<double>(kernel.m);

@@ -82,8 +82,8 @@ std::int64_t parts_of(const AttentionShape& shape) {
   return std::max<std::int64_t>(1, std::llround(shape.keys / shape.queries));
 }
 
-/// Pairs of a query and a key that it sees, of all heads. A window needs the keys of the sequence
-/// whole on a rank: layout_problems() refuses rings with one.
+/// Pairs of a query and a key that it sees, of all heads. Windows and documents need the
+/// keys of the sequence whole on a rank: layout_problems() refuses rings with them.
 double pairs_of(const Kernel& kernel, const AttentionShape& shape) {
   if (!kernel.causal) return shape.batches * shape.queries * shape.keys;
   const std::int64_t parts = parts_of(shape);
@@ -111,7 +111,7 @@ double mean_over_busiest(const Program& program, const Operation& operation) {
   const std::int64_t parts = parts_of(shape);
   if (parts > 1 && operation.visible.limits(whole(shape.keys))) {
     const std::int64_t keys = whole(shape.keys);
-    return windowed_pairs(operation.visible, keys) / static_cast<double>(parts) /
+    return limited_pairs(operation.visible, keys) / static_cast<double>(parts) /
            most_pairs(operation.visible, keys, parts, shape.zigzag);
   }
   if (shape.zigzag) return 1;

@@ -147,6 +147,9 @@ struct TransformerConfig {
   std::optional<ExpertsConfig> experts{};
   std::optional<LatentAttention> latent{};
   std::optional<AttentionWindow> window{};
+  /// Tokens of the documents packed into every sequence, in order and from the first again until it
+  /// is full; tokens attend to their own document. Empty: a sequence is one document.
+  std::vector<std::int64_t> documents{};
   std::optional<TokenPrediction> mtp{};
   /// `sequence` is then its tokens, `vocabulary` the number of classes.
   std::optional<ImageInput> image{};
@@ -167,6 +170,11 @@ struct TransformerConfig {
 [[nodiscard]] inline bool has_experts(const TransformerConfig& config, std::int64_t index) {
   return config.experts && index >= config.experts->dense_layers &&
          (index + 1) % config.experts->every == 0;
+}
+
+/// Whether sequences hold several documents.
+[[nodiscard]] inline bool has_documents(const TransformerConfig& config) {
+  return !config.documents.empty() && config.documents.front() < config.sequence;
 }
 
 /// Whether layer `index` (from 0) has windowed attention, even if the sequence is shorter.

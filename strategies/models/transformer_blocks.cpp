@@ -82,8 +82,10 @@ void append_parallel_halves(BlockBuilder& block, const TransformerParts& parts, 
 }  // namespace
 
 VisibleKeys TransformerParts::visible() const {
-  if (!layer.windowed) return {};
-  return {.window = config.window->size, .chunked = config.window->chunked};
+  VisibleKeys out;
+  if (layer.windowed) out = {.window = config.window->size, .chunked = config.window->chunked};
+  if (has_documents(config)) out.documents = config.documents;
+  return out;
 }
 
 bool TransformerParts::rotates() const {

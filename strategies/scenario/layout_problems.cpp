@@ -401,7 +401,7 @@ class LayoutProblemCheck {
     check_sequence(model, ring, model.sequence, "seq");
   }
 
-  /// As Transformer Engine has it: windows with all-to-alls and all-gathers (TransformerEngine,
+  /// As Transformer Engine has it for windows: with all-to-alls and all-gathers (TransformerEngine,
   /// dot_product_attention/context_parallel.py, attn_forward_func_with_cp).
   void check_windows(const TransformerConfig& model, int ring) {
     const bool windowed = model.window && model.window->size < model.sequence;
@@ -410,6 +410,10 @@ class LayoutProblemCheck {
            "ring attention has no windows, and window.size = {} is less than seq = {}; "
            "cp_kind ulysses and all_gather have them",
            model.window->size, model.sequence);
+    }
+    if (ring > 1 && has_documents(model) && parallel_.cp_kind != ContextKind::all_gather) {
+      note("cp_kind",
+           "ring attention has no packed documents; cp_kind ulysses and all_gather have them");
     }
     if (model.sinks)
       note("cp", "cp = {}: context parallelism has no attention with sinks", parallel_.cp);

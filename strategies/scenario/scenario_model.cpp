@@ -146,6 +146,11 @@ void set_features(const TransformerConfig& model, const Set& set) {
                                {"full_every", json_of(window->full_every)},
                                {"full_rotary", json_of(window->full_rotary)}}));
   }
+  if (!model.documents.empty()) {
+    std::vector<JsonValue> documents;
+    for (const std::int64_t tokens : model.documents) documents.push_back(json_of(tokens));
+    set("documents", json_of(std::move(documents)));
+  }
 }
 
 /// What vision and diffusion transformers have in common.

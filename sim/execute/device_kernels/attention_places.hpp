@@ -16,6 +16,13 @@ namespace lockstep::kernels {
   return window == 0 || query - key < window;
 }
 
+/// First key of the document of a query, of a table that may be absent.
+template <class Args>
+[[nodiscard]] LOCKSTEP_BOTH std::int64_t document_begin(const Args& a, int table,
+                                                        std::int64_t query) {
+  return a.table[table] == nullptr ? 0 : a.table[table][query];
+}
+
 /// What attention begins with: nothing, an output and its statistics which it reads as operands 3
 /// and 4, or a logit per head without a value (sinks), operand 3.
 struct AttentionStart {
@@ -25,10 +32,11 @@ struct AttentionStart {
 };
 
 /// Operands of attention. Tables: positions of queries, positions of keys, key head per head, index
-/// in the batch, index of the head. Sizes: queries, keys, heads, key heads, head size, value size,
-/// whether causal, what else takes part (see AttentionStart), heads and tokens of the whole
-/// tensor, first sample, queries and keys per tile, window (0: all earlier keys; negative: chunks
-/// of that many tokens), samples. Numbers: scale of scores, dropout probability.
+/// in the batch, index of the head, first key of the query's document (none: all). Sizes: queries,
+/// keys, heads, key heads, head size, value size, whether causal, what else takes part (see
+/// AttentionStart), heads and tokens of the whole tensor, first sample, queries and keys per tile,
+/// window (0: all earlier keys; negative: chunks of that many tokens), samples. Numbers: scale of
+/// scores, dropout probability.
 template <class Real, class Args>
 struct AttentionPlaces {
   const Args& a;
@@ -58,7 +66,8 @@ struct AttentionPlaces {
     return (b * heads() + head) * queries() + s;
   }
   [[nodiscard]] LOCKSTEP_BOTH bool sees(std::int64_t s, std::int64_t t) const {
-    return a.size[6] == 0 || is_visible(a.at(0, s), a.at(1, t), a.size[13]);
+    return a.size[6] == 0 || (is_visible(a.at(0, s), a.at(1, t), a.size[13]) &&
+                              a.at(1, t) >= document_begin(a, 5, s));
   }
   /// Whether any of these queries may attend to any of these keys, ignoring windows.
   [[nodiscard]] LOCKSTEP_BOTH bool meet(std::int64_t s, std::int64_t rows, std::int64_t t,

@@ -8,9 +8,8 @@
 /// Softmax of materialized scores; see functions.hpp.
 namespace lockstep::kernels {
 
-/// [scores] -> [probabilities], a team per row; positions of queries, positions of keys; keys,
-/// queries,
-/// whether causal, window as in AttentionPlaces
+/// [scores] -> [probabilities], a team per row; positions of queries, positions of keys, first key
+/// of the query's document (none: all); keys, queries, whether causal, window as in AttentionPlaces
 template <class Real, class Args = Arguments>
 struct Softmax {
   Args a;
@@ -18,8 +17,9 @@ struct Softmax {
   LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
     const std::int64_t keys = a.size[0];
     const std::int64_t token = a.at(0, row % a.size[1]);
+    const std::int64_t begin = document_begin(a, 2, row % a.size[1]);
     const auto sees = [&](std::int64_t t) {
-      return a.size[2] == 0 || is_visible(token, a.at(1, t), a.size[3]);
+      return a.size[2] == 0 || (is_visible(token, a.at(1, t), a.size[3]) && a.at(1, t) >= begin);
     };
     Real most = nothing<Real>();
     for (std::int64_t t = team.lane(); t < keys; t += team.lanes()) {

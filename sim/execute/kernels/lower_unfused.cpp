@@ -160,7 +160,8 @@ void softmax(Lowering& to) {
   launch.count = rows_of(scores);
   launch.sizes = {keys.length(), queries == nullptr ? 1 : queries->length(),
                   to.operation().causal ? 1 : 0, window_of(to.operation())};
-  launch.tables = {queries == nullptr ? nullptr : table_of(queries->at), table_of(keys.at)};
+  launch.tables = {queries == nullptr ? nullptr : table_of(queries->at), table_of(keys.at),
+                   queries == nullptr ? nullptr : document_begins(to.operation(), *queries)};
 }
 
 void softmax_backward(Lowering& to) {

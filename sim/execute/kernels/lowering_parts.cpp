@@ -61,6 +61,14 @@ KernelLaunch launch_of(KernelFunction function, std::int64_t count) {
   return out;
 }
 
+TablePtr document_begins(const Operation& attention, const PartAxis& queries) {
+  if (attention.visible.documents.empty()) return nullptr;
+  Table out;
+  for (const std::int64_t query : queries.at)
+    out.push_back(attention.visible.document_begin(query));
+  return std::make_shared<const Table>(std::move(out));
+}
+
 TablePtr table_of(Table places) {
   bool identity = true;
   for (std::size_t i = 0; i < places.size() && identity; ++i) {

@@ -83,6 +83,10 @@ struct Lowering {
   return attention.visible.chunked ? -attention.visible.window : attention.visible.window;
 }
 
+/// First key of the document of each of these queries: table of kernels::is_visible; null where a
+/// sequence is one document.
+[[nodiscard]] TablePtr document_begins(const Operation& attention, const PartAxis& queries);
+
 [[nodiscard]] KernelLaunch launch_of(KernelFunction function, std::int64_t count);
 /// Null if the table is 0, 1, 2 ...
 [[nodiscard]] TablePtr table_of(Table places);

@@ -35,6 +35,7 @@ RunKind run_kind_of(const Scenario& scenario) {
     if (transformer->encoder) out.model = "encoder and decoder";
     if (transformer->image) out.model = "vision transformer";
     if (transformer->diffusion) out.model = "diffusion transformer";
+    if (has_documents(*transformer)) out.model += " on packed documents";
     out.sequence = transformer->sequence;
   }
   const bool other = is_narrow(parallel.precision) && parallel.precision != Dtype::fp8;

@@ -70,6 +70,11 @@ FlopCount flops(const ResNetConfig& c, const FlopConvention& convention) {
   return out;
 }
 
+bool has_several_documents(const ModelConfig& model) {
+  const TransformerConfig* shape = model.transformer();
+  return shape != nullptr && has_documents(*shape);
+}
+
 bool has_short_windows(const ModelConfig& model) {
   const TransformerConfig* shape = model.transformer();
   return shape != nullptr && shape->window && shape->window->size < shape->sequence;
@@ -85,6 +90,7 @@ std::string FlopConvention::words() const {
   std::string out = "model FLOPs of matrix multiplications (2 per multiply-add), ";
   out += causal ? "causal attention halved, " : "attention over the full square, ";
   if (windows) out += "keys outside of windows excluded, ";
+  if (documents) out += "keys of other documents excluded, ";
   out += vocabulary ? "logits included, " : "logits excluded, ";
   return out + "backward = 2x forward, input-data gradient and recomputation excluded";
 }
@@ -94,6 +100,7 @@ FlopCount count_flops(const ModelConfig& model, const FlopConvention& convention
       std::visit([&](const auto& shape) { return flops(shape, convention); }, model.shape);
   out.convention = convention;
   out.convention.windows = has_short_windows(model);
+  out.convention.documents = has_several_documents(model);
   return out;
 }
 

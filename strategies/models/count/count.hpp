@@ -37,6 +37,7 @@ struct FlopConvention {
   bool causal = true;      // causal attention counts half of the score matrix
   bool vocabulary = true;  // the output GEMM counts
   bool windows = false;    // some layers have a window (set by counting)
+  bool documents = false;  // sequences hold several documents (set by counting)
   /// The convention in words, printed with an MFU.
   [[nodiscard]] std::string words() const;
 };

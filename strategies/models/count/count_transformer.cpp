@@ -97,6 +97,7 @@ double attention_flops(const TransformerConfig& c, bool causal, bool windowed) {
   const std::int64_t values = c.latent ? c.latent->value_size : c.head_size;
   VisibleKeys visible;
   if (windowed) visible = {.window = c.window->size, .chunked = c.window->chunked};
+  if (has_documents(c)) visible.documents = c.documents;
   const bool all = !causal && !visible.limits(c.sequence);
   const double pairs = all ? elements(c.sequence, c.sequence) : visible_pairs(visible, c.sequence);
   return 2 * pairs * elements(c.heads, keys + values);

@@ -11,6 +11,7 @@ inline constexpr std::int64_t kMostLayers = 100'000;
 inline constexpr std::int64_t kWidest = 1 << 20;
 inline constexpr std::int64_t kMostHeads = 1 << 12;
 inline constexpr std::int64_t kLongestSequence = 1 << 24;
+inline constexpr std::size_t kMostDocuments = 65536;
 inline constexpr std::int64_t kMostWords = 1 << 24;
 inline constexpr std::int64_t kMostExperts = 1 << 14;
 inline constexpr double kMostParameters = 1e16;

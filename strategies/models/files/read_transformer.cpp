@@ -112,6 +112,17 @@ AttentionWindow read_window(ObjectReader& in) {
   return window;
 }
 
+std::vector<std::int64_t> read_documents(ObjectReader& in) {
+  std::vector<std::int64_t> out;
+  in.optional_array(
+      {"documents",
+       "Tokens of the documents packed into every sequence, in order and from the first again "
+       "until it is full; a token attends to its own document (default: none)"},
+      [&out](const ValueReader& tokens) { out.push_back(tokens.integer(1, kLongestSequence)); }, 0,
+      kMostDocuments);
+  return out;
+}
+
 void read_groups(ObjectReader& in, ExpertsConfig& experts) {
   experts.groups =
       in.integer({"groups",
@@ -212,6 +223,8 @@ void note_if(ObjectReader& in, bool wrong, std::string_view key, std::string_vie
 
 void check_attention(ObjectReader& in, const TransformerConfig& config) {
   note_if(in, config.window && !config.causal, "window", "windows are of causal attention alone");
+  note_if(in, !config.documents.empty() && !config.causal, "documents",
+          "documents are packed for causal attention alone");
   note_if(in, config.sinks && config.attention != AttentionKind::flash, "sinks",
           "sinks need the attention \"flash\"");
   note_if(in, config.latent && config.sinks, "sinks", "latent attention has no sinks");
@@ -291,6 +304,7 @@ TransformerConfig read_transformer(ObjectReader& in) {
   read_features(in, config);
   config.window = in.optional_object(
       {"window", "Sliding-window or chunked attention (default: none)"}, read_window);
+  config.documents = read_documents(in);
   config.latent =
       in.optional_object({"latent", "Multi-head latent attention (DeepSeek)"}, read_latent);
   config.mtp = in.optional_object(

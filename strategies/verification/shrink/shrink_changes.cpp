@@ -80,6 +80,7 @@ void note(Changes& out, const TransformerConfig& from, const TransformerConfig& 
     out.note("model.buckets", from.encoder->buckets, to.encoder->buckets);
   }
   if (from.window) note(out, *from.window, *to.window);
+  out.note("model.documents", from.documents, to.documents);
   if (from.mtp) out.note("model.mtp.layers", from.mtp->layers, to.mtp->layers);
   if (from.experts) note(out, *from.experts, *to.experts);
   if (from.latent) note(out, *from.latent, *to.latent);

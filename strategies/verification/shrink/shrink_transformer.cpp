@@ -37,6 +37,7 @@ class Shrinking {
     }
     if (model_.encoder) shrink_encoder(*model_.encoder);
     if (model_.window) shrink_window(*model_.window);
+    if (has_documents(was_)) shrink_documents(model_.documents);
     if (model_.mtp) set("mtp.layers", model_.mtp->layers, few(was_.mtp->layers, 2));
     if (was_.position_rows > 0) set("position_rows", model_.position_rows, position_rows());
     if (model_.experts) shrink_experts(*model_.experts);
@@ -187,6 +188,18 @@ class Shrinking {
     }
   }
 
+  /// The same shares of a sequence as before, of the first documents: kept with the sequence alone.
+  void shrink_documents(std::vector<std::int64_t>& documents) const {
+    if (keeps("seq") && keeps("documents")) return;
+    const std::vector<std::int64_t> was = documents;
+    documents.clear();
+    for (const std::int64_t tokens : was) {
+      if (documents.size() == kMostDocuments) break;
+      documents.push_back(std::clamp<std::int64_t>(tokens * model_.sequence / was_.sequence, 1,
+                                                   model_.sequence - 1));
+    }
+  }
+
   /// More than tokens, where they were.
   [[nodiscard]] std::int64_t position_rows() const {
     return model_.sequence + std::min<std::int64_t>(2, was_.position_rows - was_.sequence);
@@ -245,6 +258,7 @@ class Shrinking {
   }
 
   static constexpr std::int64_t kMostVisits = 4;
+  static constexpr std::size_t kMostDocuments = 4;
   TransformerConfig& model_;
   const TransformerConfig& was_;
   const ParallelConfig& whole_;

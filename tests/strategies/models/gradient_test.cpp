@@ -234,6 +234,11 @@ TEST_CASE("gradients of what families differ in are those of the loss") {
     };
     check([](auto& of) { of.window = AttentionWindow{.size = 2, .full_every = 2}; });
     check([](auto& of) { of.window = AttentionWindow{.size = 2, .chunked = true}; });
+    check([](auto& of) { of.documents = {1, 2}; });
+    check([](auto& of) {
+      of.window = AttentionWindow{.size = 2, .full_every = 2};
+      of.documents = {3, 1};
+    });
     check([](auto& of) { of.sinks = true; });
     check([](auto& of) { of.norm_place = NormPlace::around; });
     check([](auto& of) { of.norm_place = NormPlace::after; });

@@ -55,14 +55,17 @@ constexpr std::int64_t kTokens = 4;
 }  // namespace
 
 GradientCases attention_cases() {
-  return {attention("attention", false, 4),
-          attention("causal attention", true, 4),
-          attention("causal attention of grouped queries", true, 2),
-          attention("attention of one head of keys", false, 1),
-          with_dropout(),
-          with_sinks(),
-          windowed("attention through a window", {.window = 2}),
-          windowed("attention in chunks", {.window = 2, .chunked = true})};
+  return {
+      attention("attention", false, 4),
+      attention("causal attention", true, 4),
+      attention("causal attention of grouped queries", true, 2),
+      attention("attention of one head of keys", false, 1),
+      with_dropout(),
+      with_sinks(),
+      windowed("attention through a window", {.window = 2}),
+      windowed("attention in chunks", {.window = 2, .chunked = true}),
+      windowed("attention over documents", {.documents = {2, 1}}),
+      windowed("attention through a window over documents", {.window = 2, .documents = {3, 1}})};
 }
 
 }  // namespace lockstep

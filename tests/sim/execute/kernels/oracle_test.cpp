@@ -67,6 +67,10 @@ class Sizes {
   if (out.forward.causal && sizes.coin()) {
     out.forward.visible = {.window = sizes.upto(tokens), .chunked = sizes.coin()};
   }
+  if (out.forward.causal && sizes.coin()) {
+    for (auto count = sizes.upto(3); count > 0; --count)
+      out.forward.visible.documents.push_back(sizes.upto(tokens));
+  }
   out.reads = {spread("q", rows(Dim::heads, heads, Dim::head_size, width)),
                spread("k", rows(Dim::kv_heads, groups, Dim::head_size, width)),
                spread("v", rows(Dim::kv_heads, groups, Dim::value_size, value_width))};

@@ -75,6 +75,7 @@ GradientCases unfused_attention_cases() {
           softmax("softmax", false),
           softmax("causal softmax", true),
           softmax("softmax through a window", true, {.window = 2}),
+          softmax("softmax over documents", true, {.documents = {2, 1}}),
           context("weighted values", 4),
           context("weighted values of grouped queries", 2)};
 }

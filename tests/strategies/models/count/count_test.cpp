@@ -56,8 +56,10 @@ double keys_of_query(const Operation& attention, double sequence) {
   const std::int64_t w = attention.visible.window;
   double pairs = 0;
   for (std::int64_t query = 0; query < s; ++query) {
-    pairs +=
-        static_cast<double>(attention.visible.chunked ? query % w + 1 : std::min(query + 1, w));
+    std::int64_t first = attention.visible.document_begin(query);
+    if (w > 0)
+      first = std::max(first, attention.visible.chunked ? query - query % w : query - w + 1);
+    pairs += static_cast<double>(query - first + 1);
   }
   return std::min(pairs / sequence, sequence / 2);  // by convention never more than the half
 }
@@ -258,6 +260,26 @@ TEST_CASE("windows count for the keys that queries see, in the layers that have 
   CHECK(count_flops({.name = {}, .shape = mistral, .source = {}})
             .convention.words()
             .find("keys outside of windows excluded") != std::string::npos);
+}
+
+TEST_CASE("packed documents count for the keys of each query's own document") {
+  // Sequences of 8192 tokens: documents of 2048 and 1024, twice both and a third one of 2048.
+  TransformerConfig shape;
+  shape.layers = 2;
+  shape.hidden = 512;
+  shape.heads = 4;
+  shape.kv_heads = 4;
+  shape.head_size = 128;
+  shape.sequence = 8192;
+  const auto flops = [&] { return count_flops({.name = {}, .shape = shape, .source = {}}); };
+  const double whole = flops().forward;
+  shape.documents = {2048, 1024};
+  const double pairs = 3 * 2048.0 * 2049 / 2 + 2 * 1024.0 * 1025 / 2;
+  CHECK(whole - flops().forward == doctest::Approx(2 * 4.0 * 512 * (8192.0 * 4096 - pairs)));
+  CHECK(flops().convention.words().find("keys of other documents excluded") != std::string::npos);
+  shape.documents = {8192};  // one document a sequence
+  CHECK(flops().forward == whole);
+  CHECK(flops().convention.words().find("documents") == std::string::npos);
 }
 
 TEST_CASE("what families differ in counts as the graph has it") {

@@ -24,6 +24,15 @@ std::vector<std::pair<std::string, Change>> features() {
       {"windows in every other layer", window({.size = 3, .full_every = 2})},
       {"windows in later layers", window({.size = 3, .first_layer = 2})},
       {"chunks", window({.size = 3, .chunked = true, .full_every = 4, .full_rotary = false})},
+      {"packed documents",
+       [](TransformerConfig& shape) {
+         shape.documents = {3, 2};
+       }},
+      {"windows over packed documents",
+       [](TransformerConfig& shape) {
+         shape.window = AttentionWindow{.size = 2, .full_every = 2};
+         shape.documents = {3, 1};
+       }},
       {"sinks", [](TransformerConfig& shape) { shape.sinks = true; }},
       {"norms after", [](TransformerConfig& shape) { shape.norm_place = NormPlace::after; }},
       {"norms around", [](TransformerConfig& shape) { shape.norm_place = NormPlace::around; }},
@@ -108,12 +117,30 @@ TEST_CASE("multi-token prediction computes what one device does, however the mod
   }
 }
 
-TEST_CASE("windows and the dropout of attention are the same where scores are stored") {
+TEST_CASE("windows, documents and the dropout of attention are the same where scores are stored") {
   for (TransformerConfig shape : {gpt(), llama()}) {
     shape.attention = AttentionKind::unfused;
     shape.attention_dropout = 0.2;
     shape.window = AttentionWindow{.size = 3, .full_every = 2};
     for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
+    shape.documents = {5, 2};
+    for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
+  }
+}
+
+// As Llama 3 has it: keys and values gathered among ranks whose tokens are of several documents.
+TEST_CASE("packed documents whose tokens are cut among ranks compute what one device does") {
+  for (TransformerConfig shape : {gpt(), llama()}) {
+    shape.documents = {3, 2};
+    for (const bool zigzag : {false, true}) {
+      for (const int cp : {2, 4})
+        check(model_of(shape), context(ContextKind::all_gather, cp, zigzag));
+      ParallelConfig parallel = context(ContextKind::all_gather, 2, zigzag);
+      parallel.tp = 2;
+      parallel.sequence_parallel = true;
+      parallel.recompute = Recompute::full;
+      check(model_of(shape), parallel);
+    }
   }
 }
 

@@ -253,6 +253,7 @@ std::vector<Key> keys_of_transformer() {
       {"window.full_rotary",
        {"window", {"model.window.full_every=2"}, "false"},
        {"window", {}, "false"}},
+      {"documents", {"dense", {}, "[128,100]"}, {"dense", {}, "[512]"}},
       {"mtp.layers", {"dense", {}, "1"}, {"dense", {"model.output_layer=false"}, "1"}},
       // Losses are added up, with whatever factor: numbers change, as `verify strategy` prints
       // them.
