@@ -144,6 +144,7 @@ class Outside {
     word("software stack", &RunKind::stack);
     word("model", &RunKind::model);
     word("precision", &RunKind::precision);
+    for (const auto& [property, value] : kind_.features) feature(property, value);
     number("GPUs", [](const RunKind& k) { return static_cast<double>(k.gpus); });
     number("parameters", [](const RunKind& k) { return k.parameters; });
     number("tokens of a sequence",
@@ -161,6 +162,16 @@ class Outside {
     for (const ValidatedRun& run : checked_) there.insert(run.kind.*member);
     if (there.contains(kind_.*member)) return;
     out_.push_back({property, kind_.*member, fmt::format("{}", fmt::join(there, ", "))});
+  }
+
+  void feature(const std::string& property, const std::string& value) {
+    std::set<std::string> there;
+    for (const ValidatedRun& run : checked_)
+      for (const auto& [name, of] : run.kind.features)
+        if (name == property) there.insert(of);
+    if (there.contains(value)) return;
+    out_.push_back(
+        {property, value, there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "))});
   }
 
   template <class Get>

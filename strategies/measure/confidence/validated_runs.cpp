@@ -36,6 +36,13 @@ RunKind read_kind(ObjectReader& in) {
   out.dp = count(in, "dp");
   out.zero = static_cast<int>(in.integer("zero", 0, 3));
   out.tp_across_nodes = in.boolean("tp_across_nodes");
+  in.optional_array({"features", "What only some runs have: a property and its value"},
+                    [&out](const ValueReader& one) {
+                      one.object([&out](ObjectReader& feature) {
+                        std::string property = feature.string("property");
+                        out.features.emplace(std::move(property), feature.string("value"));
+                      });
+                    });
   return out;
 }
 

@@ -20,6 +20,52 @@ bool crosses_nodes(const ParallelConfig& parallel, int gpus_per_node) {
   return parallel.tp > 1 && span > gpus_per_node;
 }
 
+using Features = std::set<std::pair<std::string, std::string>>;
+
+void add_attention(const TransformerConfig& model, Features& out) {
+  const auto add = [&out](bool has, const char* value) {
+    if (has) out.emplace("attention", value);
+  };
+  const bool windowed = model.window && model.window->size < model.sequence;
+  add(windowed && !model.window->chunked, "through windows");
+  add(windowed && model.window->chunked, "in chunks");
+  add(has_documents(model), "over packed documents");
+  add(model.latent.has_value(), "with latent keys and values");
+  add(model.sinks, "with sinks");
+  if (model.mtp) out.emplace("prediction", "of several tokens");
+}
+
+void add_layout(const ParallelConfig& parallel, Features& out) {
+  const auto add = [&out](bool has, const char* property, std::string_view value) {
+    if (has) out.emplace(property, value);
+  };
+  add(parallel.pp > 1, "pipeline schedule", name_of(pipeline_names(), parallel.schedule));
+  add(parallel.cp > 1, "context parallelism by", name_of(context_names(), parallel.cp_kind));
+  add(parallel.ep > 1, "expert dispatcher", name_of(dispatcher_names(), parallel.dispatcher));
+  add(parallel.ep > 1 && parallel.overlaps(Overlap::ep_pairs), "overlap", "ep_pairs");
+  add(parallel.capacity_factor > 0, "experts", "with a capacity");
+  add(parallel.expert_skew.has_value(), "experts", "with unequal load");
+  add(parallel.exchange != GradientExchange::all_reduce, "gradients exchanged by",
+      name_of(exchange_names(), parallel.exchange));
+  add(!parallel.algorithms.empty(), "collective algorithms", "of parallel.algorithms");
+}
+
+void add_states(const StateConfig& state, Features& out) {
+  if (state.optimizer != Optimizer::adam)
+    out.emplace("optimizer", name_of(optimizer_names(), state.optimizer));
+  if (state.moments != Dtype::fp32)
+    out.emplace("optimizer moments in", name_of(stored_names(), state.moments));
+  if (state.offload) out.emplace("optimizer states", "on the host");
+}
+
+Features features_of(const Scenario& scenario) {
+  Features out;
+  if (const auto* model = scenario.model.transformer()) add_attention(*model, out);
+  add_layout(scenario.parallel, out);
+  add_states(scenario.parallel.state, out);
+  return out;
+}
+
 }  // namespace
 
 RunKind run_kind_of(const Scenario& scenario) {
@@ -35,7 +81,6 @@ RunKind run_kind_of(const Scenario& scenario) {
     if (transformer->encoder) out.model = "encoder and decoder";
     if (transformer->image) out.model = "vision transformer";
     if (transformer->diffusion) out.model = "diffusion transformer";
-    if (has_documents(*transformer)) out.model += " on packed documents";
     out.sequence = transformer->sequence;
   }
   const bool other = is_narrow(parallel.precision) && parallel.precision != Dtype::fp8;
@@ -53,6 +98,7 @@ RunKind run_kind_of(const Scenario& scenario) {
   out.dp = parallel.dp;
   out.zero = parallel.zero;
   out.tp_across_nodes = crosses_nodes(parallel, per_node);
+  out.features = features_of(scenario);
   return out;
 }
 

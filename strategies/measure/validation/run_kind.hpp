@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "strategies/scenario/scenario.hpp"
 
@@ -26,6 +28,9 @@ struct RunKind {
   int dp = 1;
   int zero = 0;
   bool tp_across_nodes = false;
+  /// Property and value of what only some runs have: {"pipeline schedule", "zb-v"}. A run with one
+  /// that no validated run has is outside the validated domain.
+  std::set<std::pair<std::string, std::string>> features{};
 
   friend bool operator==(const RunKind&, const RunKind&) = default;
 };

@@ -14,23 +14,26 @@ namespace {
 constexpr std::size_t kOfOneGroup = 80;
 
 Json json_of(const RunKind& kind) {
-  return {{"stack", kind.stack},
-          {"gpu", kind.gpu},
-          {"model", kind.model},
-          {"precision", kind.precision},
-          {"recompute", kind.recompute},
-          {"parameters", kind.parameters},
-          {"sequence_tokens", kind.sequence},
-          {"micro_batch", kind.micro_batch},
-          {"gpus", kind.gpus},
-          {"nodes", kind.nodes},
-          {"tp", kind.tp},
-          {"pp", kind.pp},
-          {"cp", kind.cp},
-          {"ep", kind.ep},
-          {"dp", kind.dp},
-          {"zero", kind.zero},
-          {"tp_across_nodes", kind.tp_across_nodes}};
+  Json out = {{"stack", kind.stack},
+              {"gpu", kind.gpu},
+              {"model", kind.model},
+              {"precision", kind.precision},
+              {"recompute", kind.recompute},
+              {"parameters", kind.parameters},
+              {"sequence_tokens", kind.sequence},
+              {"micro_batch", kind.micro_batch},
+              {"gpus", kind.gpus},
+              {"nodes", kind.nodes},
+              {"tp", kind.tp},
+              {"pp", kind.pp},
+              {"cp", kind.cp},
+              {"ep", kind.ep},
+              {"dp", kind.dp},
+              {"zero", kind.zero},
+              {"tp_across_nodes", kind.tp_across_nodes}};
+  for (const auto& [property, value] : kind.features)
+    out["features"].push_back({{"property", property}, {"value", value}});
+  return out;
 }
 
 /// Four digits tell an error or a width well enough.

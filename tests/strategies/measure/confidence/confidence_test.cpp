@@ -72,6 +72,23 @@ TEST_CASE("nearer runs decide") {
   CHECK(confidence_of(1000_ms, far, all).low == 500_ms);
 }
 
+TEST_CASE("what no validated run has makes a run one outside of the validated domain") {
+  RunKind validated = a_kind();
+  validated.features = {{"pipeline schedule", "1f1b"}, {"pipeline schedule", "zb-1p"}};
+  const ValidatedRuns all{runs("g", validated, 8, 0), {1, 2}};
+  RunKind kind = a_kind();
+  kind.features = {{"pipeline schedule", "zb-1p"}};
+  CHECK_FALSE(confidence_of(1000_ms, kind, all).extrapolated());
+  kind.features = {{"pipeline schedule", "zb-v"}, {"attention", "with sinks"}};
+  const Confidence of = confidence_of(1000_ms, kind, all);
+  CHECK_FALSE(of.share.has_value());
+  REQUIRE(of.outside.size() == 2);
+  CHECK(of.outside[0].property == "attention");
+  CHECK(of.outside[0].checked == "none");
+  CHECK(of.outside[1].value == "zb-v");
+  CHECK(of.outside[1].checked == "1f1b, zb-1p");
+}
+
 // Half the width is a spread: that of the errors, 0.0005 for their digits, and 0.01 per unit of
 // distance.
 TEST_CASE("the interval is as wide as the errors of the nearest runs and their distance say") {
