@@ -21,10 +21,8 @@ constexpr std::size_t kNearest = 24;
 constexpr std::size_t kOfOneGroup = kNearest / 3;
 constexpr double kShare = 0.8;
 constexpr double kShareOutside = 0.95;
-/// Spread of log(measured / simulated): errors are kept with four digits, and the farther the runs
-/// are, the less they say.
+/// Of log(measured / simulated): errors are kept with four digits.
 constexpr double kLeastSpread = 0.0005;
-constexpr double kSpreadPerDistance = 0.01;
 /// Beyond the largest that was checked by more than this is outside.
 constexpr double kSlack = 1.25;
 
@@ -98,27 +96,51 @@ double log_ratio(const ValidatedRun& run) {
   return -std::log1p(run.error);
 }
 
-/// What the nearest runs say of log(measured / simulated).
-struct Local {
+/// What runs say of log(measured / simulated): its median, and how far four of five are from it.
+struct Errors {
   double median = 0;
   double spread = 0;
 };
 
-Local local_of(const std::vector<Near>& runs) {
-  std::vector<Weighted> ratios;
-  double distance = 0;
-  for (const Near& each : runs) {
-    ratios.push_back({log_ratio(*each.run), 1 / (1 + each.distance)});  // nearer runs weigh more
-    distance += each.distance / static_cast<double>(runs.size());
-  }
-  Local out;
+Errors errors_of(std::vector<Weighted> ratios) {
+  Errors out;
   out.median = quantile(ratios, 0.5);
   for (Weighted& each : ratios) each.value = std::abs(each.value - out.median);
-  out.spread = quantile(std::move(ratios), kShare) + kSpreadPerDistance * distance + kLeastSpread;
+  out.spread = quantile(std::move(ratios), kShare);
   return out;
 }
 
-MeasuredRange range_of(const Local& local, double width) {
+/// Of all runs; each group counts once.
+Errors overall_of(const std::vector<ValidatedRun>& checked) {
+  std::map<std::string, int> counts;
+  for (const ValidatedRun& run : checked) ++counts[run.group];
+  std::vector<Weighted> ratios;
+  ratios.reserve(checked.size());
+  for (const ValidatedRun& run : checked)
+    ratios.push_back({log_ratio(run), 1.0 / counts[run.group]});
+  return errors_of(std::move(ratios));
+}
+
+/// How much runs at that distance say.
+double weight_at(double distance) {
+  return 1 / (1 + distance);
+}
+
+/// Of the nearest runs, shrunk to what all runs say as far as these are away.
+Errors local_of(const std::vector<Near>& runs, const Errors& overall) {
+  std::vector<Weighted> ratios;
+  double distance = 0;
+  for (const Near& each : runs) {
+    ratios.push_back({log_ratio(*each.run), weight_at(each.distance)});
+    distance += each.distance / static_cast<double>(runs.size());
+  }
+  const Errors near = errors_of(std::move(ratios));
+  const double trust = weight_at(distance);
+  return {trust * near.median + (1 - trust) * overall.median,
+          trust * near.spread + (1 - trust) * overall.spread + kLeastSpread};
+}
+
+MeasuredRange range_of(const Errors& local, double width) {
   return {std::exp(local.median - width * local.spread),
           std::exp(local.median + width * local.spread), std::exp(local.median)};
 }
@@ -214,8 +236,9 @@ IntervalWidth interval_width(const std::vector<ValidatedRun>& checked) {
     std::vector<ValidatedRun> others;
     std::copy_if(checked.begin(), checked.end(), std::back_inserter(others),
                  [&name = group](const ValidatedRun& run) { return run.group != name; });
+    const Errors overall = overall_of(others);
     for (const ValidatedRun* run : members) {
-      const Local local = local_of(nearest(run->kind, others));
+      const Errors local = local_of(nearest(run->kind, others), overall);
       needed.push_back({std::abs(log_ratio(*run) - local.median) / local.spread,
                         1 / static_cast<double>(members.size())});
     }
@@ -230,7 +253,7 @@ IntervalWidth interval_width(const std::vector<ValidatedRun>& checked) {
 MeasuredRange measured_over_simulated(const RunKind& kind, const std::vector<ValidatedRun>& checked,
                                       double width) {
   LOCKSTEP_CHECK(!checked.empty());
-  return range_of(local_of(nearest(kind, checked)), width);
+  return range_of(local_of(nearest(kind, checked), overall_of(checked)), width);
 }
 
 Confidence confidence_of(Duration step, const RunKind& kind, const ValidatedRuns& checked) {
@@ -240,7 +263,8 @@ Confidence confidence_of(Duration step, const RunKind& kind, const ValidatedRuns
   out.outside = Outside{kind, checked.runs}.find();
   if (!out.extrapolated()) out.share = kShare;
   const MeasuredRange range =
-      range_of(local_of(runs), out.extrapolated() ? checked.width.outside : checked.width.inside);
+      range_of(local_of(runs, overall_of(checked.runs)),
+               out.extrapolated() ? checked.width.outside : checked.width.inside);
   out.expected = scaled(step, range.median);
   out.low = std::min(step, scaled(step, range.low));
   out.high = std::max(step, scaled(step, range.high));

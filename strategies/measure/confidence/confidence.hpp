@@ -25,7 +25,7 @@ struct ExtrapolatedProperty {
   std::string checked{};   // what validated runs have: "a100-sxm4-80gb, h100-sxm5-80gb"
 };
 
-/// Half the width of an interval, in spreads of the nearest validated runs.
+/// Half the width of an interval, in spreads of validated runs.
 struct IntervalWidth {
   double inside = 1;
   double outside = 2;  // of runs with a property that no validated run has
@@ -37,7 +37,7 @@ struct ValidatedRuns {
 };
 
 struct Confidence {
-  Duration expected{};  // simulated step time * weighted median of measured / simulated
+  Duration expected{};  // simulated step time * median of measured / simulated
   /// Prediction interval: the measured step time lies between these with probability `share`.
   Duration low{};
   Duration high{};
@@ -64,9 +64,10 @@ struct MeasuredRange {
 
 /// The interval of measured / simulated around the median of the nearest validated runs: by
 /// software, GPU, kinds of parallelism, precision and the logarithms of GPUs, parameters and
-/// microbatch; at most a third of them from one group, so that no single source dominates. Its
-/// spread is theirs, and a hundredth more for each unit of their distance. Requires at least one
-/// run in `checked`.
+/// microbatch; at most a third of them from one group, so that no single source dominates. Median
+/// and spread are theirs with weight 1 / (1 + their mean distance), else those of all runs, each
+/// group counted once: what runs of other sources say of a new one is mostly what all say.
+/// Requires at least one run in `checked`.
 [[nodiscard]] MeasuredRange measured_over_simulated(const RunKind& kind,
                                                     const std::vector<ValidatedRun>& checked,
                                                     double width);

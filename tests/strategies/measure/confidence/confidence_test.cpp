@@ -89,23 +89,42 @@ TEST_CASE("what no validated run has makes a run one outside of the validated do
   CHECK(of.outside[1].checked == "1f1b, zb-1p");
 }
 
-// Half the width is a spread: that of the errors, 0.0005 for their digits, and 0.01 per unit of
-// distance.
-TEST_CASE("the interval is as wide as the errors of the nearest runs and their distance say") {
+// Half the width is a spread: that of the errors, and 0.0005 for their digits.
+TEST_CASE("the interval is as wide as the errors of the nearest runs say") {
   const ValidatedRuns exact{runs("g", a_kind(), 8, 0), {2, 4}};
   const double least = std::exp(2 * 0.0005);
   CHECK(confidence_of(1000_ms, a_kind(), exact).high.seconds() == doctest::Approx(least));
-  RunKind other = a_kind();
-  other.zero = 3;  // 1 apart
-  CHECK(distance_between(a_kind(), other) == 1);
-  const Confidence far = confidence_of(1000_ms, other, exact);
-  CHECK(far.high.seconds() == doctest::Approx(std::exp(2 * 0.0105)));
-  CHECK(far.low.seconds() == doctest::Approx(std::exp(-2 * 0.0105)));
   ValidatedRuns spread = exact;
   for (std::size_t i = 0; i < 4; ++i) spread.runs[i].error = 1 / 1.1 - 1;  // 10 % too fast
   // The median is 1 or 1.1, the spread log(1.1): four of eight have it.
   const MeasuredRange range = measured_over_simulated(a_kind(), spread.runs, 1);
   CHECK(range.high / range.median == doctest::Approx(1.1 * std::exp(0.0005)));
+}
+
+// Three groups of eight runs each are the nearest 24, and exact. With one group in four 10 % too
+// fast, four of five runs are within log(1.1) of the median 0; with four in seven, log(1.1) is the
+// median, and four of five are within as much.
+TEST_CASE("far runs say what all runs say, each group counted once") {
+  RunKind far = a_kind();
+  far.stack = "unfused";
+  far.gpu = "v100-sxm2-32gb";
+  ValidatedRuns all;
+  all.width = {2, 4};
+  for (const char* group : {"a", "b", "c"})
+    for (const ValidatedRun& run : runs(group, a_kind(), 8, 0)) all.runs.push_back(run);
+  all.runs.push_back({far, "d", 1 / 1.1 - 1});
+  RunKind other = a_kind();
+  other.zero = 3;  // 1 apart: half of the weight
+  CHECK(distance_between(a_kind(), other) == 1);
+  CHECK(confidence_of(1000_ms, a_kind(), all).high.seconds() ==
+        doctest::Approx(std::exp(2 * 0.0005)));
+  const Confidence half = confidence_of(1000_ms, other, all);
+  CHECK(half.expected == 1000_ms);
+  CHECK(half.high.seconds() == doctest::Approx(1.1 * std::exp(2 * 0.0005)));
+  CHECK(half.low.seconds() == doctest::Approx(1 / 1.1 * std::exp(-2 * 0.0005)));
+  for (const char* group : {"e", "f", "g"}) all.runs.push_back({far, group, 1 / 1.1 - 1});
+  CHECK(confidence_of(1000_ms, a_kind(), all).expected == 1000_ms);
+  CHECK(confidence_of(1000_ms, other, all).expected.seconds() == doctest::Approx(std::sqrt(1.1)));
 }
 
 TEST_CASE("outside what was validated the interval is wider and has no probability") {
@@ -115,7 +134,7 @@ TEST_CASE("outside what was validated the interval is wider and has no probabili
   const Confidence of = confidence_of(1000_ms, other, exact);
   CHECK(of.extrapolated());
   CHECK_FALSE(of.share.has_value());
-  CHECK(of.high.seconds() == doctest::Approx(std::exp(4 * 0.0055)));
+  CHECK(of.high.seconds() == doctest::Approx(std::exp(4 * 0.0005)));
 }
 
 // Nine groups of one run each, exact but one that is 10 % too fast: left out, the eight others say
