@@ -41,6 +41,7 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   for (const Overlap what :
        {Overlap::tp, Overlap::tp_backward, Overlap::cp, Overlap::ep, Overlap::ep_pairs})
     key.add(parallel.overlaps(what) ? 1 : 0);
+  key.add(parallel.delay_wgrad_compute ? 1 : 0);
   const StateConfig& state = parallel.state;
   key.add(static_cast<int>(state.weights)).add(static_cast<int>(state.gradients));
   key.add(state.master ? 1 : 0).add(static_cast<int>(state.optimizer));
@@ -85,7 +86,6 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   out.reduce_gradients = GradientReduction::last_microbatch;
   out.exchange = GradientExchange::all_reduce;
   out.update = UpdateStart::after_all;
-  out.delay_wgrad_compute = false;  // the same operations in another order
   out.dp = least_replicas(parallel);
   if (parallel.splits_backward()) {
     out.pp = 2;
@@ -235,7 +235,8 @@ class Shaper {
       const Operation& operation = routine.operations[i];
       const bool collective = operation.kind == OperationKind::collective;
       call.times.push_back(collective ? 0 : times[i].ps());
-      fixed.host += cost_.host_time(kernel_of(program_, routine, i)).ps();
+      if (OperationBounds::host_counts(operation, cost_))
+        fixed.host += cost_.host_time(kernel_of(program_, routine, i)).ps();
       if (collective && !operation.communication->host)
         call.collectives.push_back(shaped(operation, i));
     }

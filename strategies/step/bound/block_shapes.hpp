@@ -37,7 +37,7 @@ struct StateBytes {
 struct PositionCosts {
   CallTimes forward{};
   CallTimes backward{};               // whole, or of input gradients only if split
-  std::int64_t weight_gradients = 0;  // if the backward pass is split
+  std::int64_t weight_gradients = 0;  // if they have calls of their own
   std::int64_t host = 0;              // launch time on the host
   std::int64_t update = 0;            // once per step, for unsharded weights
   std::int64_t kept = 0;              // bytes held from forward to backward
@@ -68,7 +68,7 @@ struct ShapedCall {
 struct ShapedBlock {
   ShapedCall forward;
   ShapedCall backward;
-  std::optional<ShapedCall> weight_gradients{};  // if the backward pass is split
+  std::optional<ShapedCall> weight_gradients{};  // if they have calls of their own
   PositionCosts fixed{};                         // costs outside calls
 };
 

@@ -34,6 +34,8 @@ void CallTimes::add(const CallTimes& other, std::int64_t times) {
   through += other.through * times;
   until_out += other.until_out * times;
   from_in += other.from_in * times;
+  work += other.work * times;
+  exchange += other.exchange * times;
 }
 
 CallChain::CallChain(const Routine& routine, const std::optional<Ref>& in,
@@ -47,6 +49,8 @@ CallChain::CallChain(const Routine& routine, const std::optional<Ref>& in,
     for (const std::size_t before : order.before[i]) before_.push_back(place(before));
     ends_.push_back(place(before_.size()));
     computes_.push_back(operation.stream == kComputeStream);
+    exchanges_.push_back(!computes_[i] && operation.communication &&
+                         operation.communication->group == "ep");
     if (out && computes_[i] && writes(operation, *out)) writers_.push_back(place(i));
     if (out && writes_instance(operation, *out)) last_writer_ = place(i);
   }
@@ -89,10 +93,14 @@ std::int64_t CallChain::most(const std::vector<std::int64_t>& of, const Places& 
 CallTimes CallChain::times(const std::vector<std::int64_t>& times) const {
   const std::vector<std::int64_t> ended = ends(times);
   CallTimes out;
-  for (std::size_t i = 0; i < times.size(); ++i)
+  const std::vector<std::int64_t> left = rest(times, std::nullopt);
+  for (std::size_t i = 0; i < times.size(); ++i) {
     if (computes_[i]) out.path = std::max(out.path, ended[i]);
+    if (computes_[i]) out.work += times[i];
+    if (exchanges_[i] && ended[i] != kNone && left[i] != kNone) out.exchange += times[i];
+  }
   out.until_out = has_out_ ? most(ended, writers_) : out.path;
-  out.from_in = has_in_ ? most(rest(times, std::nullopt), readers_) : out.path;
+  out.from_in = has_in_ ? most(left, readers_) : out.path;
   if (!has_in_ || !has_out_) {
     out.through = std::min(out.until_out, out.from_in);
   } else if (last_writer_) {

@@ -15,6 +15,8 @@ struct CallTimes {
   std::int64_t through = 0;    // from residual stream (or its gradient) in to out
   std::int64_t until_out = 0;  // from compute stream free to residual stream out
   std::int64_t from_in = 0;    // from residual stream in to compute stream free
+  std::int64_t work = 0;       // on the compute stream, without waiting
+  std::int64_t exchange = 0;   // all-to-alls of experts on their own stream, within the path
 
   void add(const CallTimes& other, std::int64_t times);
   /// Parts of the path that do not wait for the input; that may follow the output.
@@ -52,6 +54,7 @@ class CallChain {
   Places before_{};  // predecessors of all operations, concatenated
   Places ends_{};    // per operation: end of its range in `before_`
   std::vector<bool> computes_{};
+  std::vector<bool> exchanges_{};               // all-to-alls of experts on another stream
   Places readers_{};                            // of the incoming stream
   Places writers_{};                            // of the outgoing stream, on the compute stream
   std::optional<std::uint16_t> last_writer_{};  // on any stream

@@ -31,9 +31,11 @@ struct HostSpeed {
 /// One layout and the costs of its positions.
 class Layout {
  public:
-  Layout(const ParallelConfig& parallel, const PlacedProfile& profile, const HostSpeed& host)
+  Layout(const ParallelConfig& parallel, const PlacedProfile& profile,
+         const std::vector<StagePasses>* passes, const HostSpeed& host)
       : parallel_{parallel},
         profile_{profile},
+        passes_{passes},
         host_{host},
         microbatches_{parallel.microbatches() / parallel.stage_copies()},
         of_stage_{chunks_of_stage(parallel.schedule, parallel.vpp)} {
@@ -101,9 +103,18 @@ class Layout {
     for (int stage = 0; stage < parallel_.pp; ++stage) {
       PositionCosts sum = chunk_sum(stage, 0);
       for (int c = 1; c < of_stage_; ++c) sum.add(chunk_sum(stage, c), 1);
-      if (has_both_ends(stage)) sum.dense.add(profile_.blocks->tied, -1);  // there once
+      if (has_both_ends(stage)) share_tied(sum);
       stages_.push_back(sum);
     }
+  }
+
+  /// Of a stage with both ends of the model: tied weights are there, and updated, once. With split
+  /// backward passes blocks are those of a pipeline of two stages, where both ends update them.
+  void share_tied(PositionCosts& sum) const {
+    const StateBytes& tied = profile_.blocks->tied;
+    sum.dense.add(tied, -1);
+    if (parallel_.splits_backward() && tied.weights > 0)
+      sum.update -= profile_.blocks->at(profile_.blocks->chain.size() - 1).update;
   }
 
   /// Whether a stage has the first and the last layers of the model.
@@ -115,32 +126,84 @@ class Layout {
 
   [[nodiscard]] std::int64_t time_of(int stage, const PositionCosts& sum, std::int64_t fill,
                                      std::int64_t drain, std::int64_t first_tail) const {
-    const bool split = parallel_.splits_backward();
-    const std::int64_t passes = this->passes(stage) + sends(stage);
-    const std::int64_t extra = parallel_.zero == 3 ? gathers(sum) : 0;
-    const std::int64_t chains = microbatches_ * (passes + extra);
-    const std::int64_t all = chains + microbatches_ * sum.weight_gradients;
+    const Work work = passes_ != nullptr ? paired_work(stage) : work_of(stage, sum);
     const std::int64_t begin = stage > 0 ? fill - before_in(stage) : 0;
-    const std::int64_t to_end = begin + all + tail(sum);
+    const std::int64_t to_end = begin + work.all + tail(sum);
     // The last message back is one of its own and the first of the drain.
-    const std::int64_t own = (split ? chains : all) - after_out(stage) - held_by_send();
-    const std::int64_t back = stage > 0 ? begin + own + drain + first_tail : 0;
+    const std::int64_t own = work.until_back - after_out(stage) - held_by_send();
+    const bool drains = stage > 0 && work.until_back > 0;
+    const std::int64_t back = drains ? begin + own + drain + first_tail : 0;
     return std::max({to_end, back, microbatches_ * sum.host, exchange(sum)});
   }
 
-  /// Forward and backward passes of one microbatch through all chunks of a stage.
-  [[nodiscard]] std::int64_t passes(int stage) const {
-    std::int64_t out = 0;
+  /// Of a stage, all microbatches.
+  struct Work {
+    std::int64_t all = 0;
+    std::int64_t until_back = 0;  // to the end of the last backward pass; 0: unknown
+  };
+
+  [[nodiscard]] Work work_of(int stage, const PositionCosts& sum) const {
+    std::int64_t passes = parallel_.zero == 3 ? gathers(sum) : 0;
+    for (int c = 0; c < of_stage_; ++c) passes += forward(stage, c) + backward(stage, c);
+    const std::int64_t chains = microbatches_ * passes;
+    const std::int64_t all = chains + microbatches_ * sum.weight_gradients;
+    return {all, parallel_.splits_backward() ? chains : all};
+  }
+
+  /// Passes that go in turn take as long as the longer of them, all computation of both, or all of
+  /// their all-to-alls.
+  [[nodiscard]] Work paired_work(int stage) const {
+    const StagePasses& of = (*passes_)[static_cast<std::size_t>(stage)];
+    Work out;
+    std::int64_t later = 0;  // gradients of weights in calls outside of pairs
     for (int c = 0; c < of_stage_; ++c) {
-      const Range range = chunk(stage, c);
-      if (range.first == range.last) continue;
-      const PositionCosts& sum = chunk_sum(stage, c);
-      const PositionCosts& first = profile_.blocks->at(range.first);
-      const PositionCosts& last = profile_.blocks->at(range.last - 1);
-      out += pass(sum.forward, first.forward, last.forward, range);
-      out += pass(sum.backward, last.backward, first.backward, range);
+      const auto chunk = static_cast<std::size_t>(c);
+      out.all += of.forward[chunk] * forward(stage, c);
+      const std::int64_t weights = chunk_sum(stage, c).weight_gradients;
+      const std::int64_t back = backward(stage, c);
+      if (parallel_.splits_backward()) {
+        out.all += of.backward[chunk] * back;
+        later += (microbatches_ - of.paired_backward(c)) * weights;
+      } else {
+        const std::int64_t computed = chunk_sum(stage, c).backward.work + weights;
+        out.all += of.backward[chunk] * std::max(back, computed + send_of(stage, c, false));
+      }
     }
+    for (const StagePasses::Pair& pair : of.pairs) out.all += pair.times * paired(stage, pair);
+    if (!of.ends_in_pair) out.until_back = out.all;
+    out.all += later;
     return out;
+  }
+
+  [[nodiscard]] std::int64_t paired(int stage, const StagePasses::Pair& pair) const {
+    const PositionCosts& there = chunk_sum(stage, pair.forward);
+    const PositionCosts& back = chunk_sum(stage, pair.backward);
+    const std::int64_t computed = there.forward.work + back.backward.work + back.weight_gradients +
+                                  send_of(stage, pair.forward, true) +
+                                  send_of(stage, pair.backward, false);
+    return std::max({computed, there.forward.exchange + back.backward.exchange,
+                     forward_pass(stage, pair.forward), backward_pass(stage, pair.backward)});
+  }
+
+  /// A pass of one microbatch, with its message to the next stage.
+  [[nodiscard]] std::int64_t forward(int stage, int c) const {
+    return forward_pass(stage, c) + send_of(stage, c, true);
+  }
+  [[nodiscard]] std::int64_t backward(int stage, int c) const {
+    return backward_pass(stage, c) + send_of(stage, c, false);
+  }
+
+  [[nodiscard]] std::int64_t forward_pass(int stage, int c) const {
+    const Range range = chunk(stage, c);
+    if (range.first == range.last) return 0;
+    return pass(chunk_sum(stage, c).forward, profile_.blocks->at(range.first).forward,
+                profile_.blocks->at(range.last - 1).forward, range);
+  }
+  [[nodiscard]] std::int64_t backward_pass(int stage, int c) const {
+    const Range range = chunk(stage, c);
+    if (range.first == range.last) return 0;
+    return pass(chunk_sum(stage, c).backward, profile_.blocks->at(range.last - 1).backward,
+                profile_.blocks->at(range.first).backward, range);
   }
 
   /// Calls one after the other on the compute stream, each of which needs what the one before
@@ -173,17 +236,10 @@ class Layout {
     return out;
   }
 
-  /// Of one microbatch, where sends hold the compute stream.
-  [[nodiscard]] std::int64_t sends(int stage) const {
-    if (parallel_.pp == 1) return 0;
-    std::int64_t count = 2 * std::int64_t{of_stage_};
-    // The chain's first chunk has none before it, nor its last one after it. Of a V both are on the
-    // first stage, and the last stage keeps what it passes on. Of a bidirectional pipeline each end
-    // has both, and the others none.
-    const int fewer = of_stage_ == parallel_.vpp && !is_v(parallel_.schedule) ? 1 : 2;
-    if (stage == 0) count -= fewer;
-    if (stage > 0 && stage + 1 == parallel_.pp) count -= fewer;
-    return count * held_by_send();
+  /// Of a pass of one microbatch: how long its message holds the compute stream.
+  [[nodiscard]] std::int64_t send_of(int stage, int c, bool forward) const {
+    const int from = static_cast<int>(place(stage, c)) - (forward ? 0 : 1);
+    return sends_between(parallel_, from) ? held_by_send() : 0;
   }
 
   /// How long a message holds the compute stream of its sender.
@@ -291,6 +347,7 @@ class Layout {
 
   const ParallelConfig& parallel_;
   const PlacedProfile& profile_;
+  const std::vector<StagePasses>* passes_;  // of each stage; none if no two go in turn
   HostSpeed host_;
   std::int64_t microbatches_;  // through each chunk
   int of_stage_;               // chunks
@@ -315,26 +372,13 @@ const PlacedProfile& LayoutBounds::profile(const ParallelConfig& parallel) {
   return *found->second;
 }
 
-const std::vector<LayoutBounds::InFlight>& LayoutBounds::in_flight(const ParallelConfig& parallel) {
+const LayoutBounds::Passes& LayoutBounds::passes(const ParallelConfig& parallel) {
   fold::KeyBuilder key;
   key.add(static_cast<int>(parallel.schedule)).add(parallel.pp).add(parallel.vpp);
   key.add(parallel.microbatches()).add(parallel.microbatch_group);
-  const auto [found, is_new] = in_flight_.try_emplace(key.key());
-  if (is_new) {
-    const int chunks = chunks_of_stage(parallel.schedule, parallel.vpp);
-    for (int s = 0; s < parallel.pp; ++s) {
-      InFlight most;
-      InFlight now{0, std::vector<int>(static_cast<std::size_t>(chunks))};
-      for (const PipelineStep& step : pipeline_order(pipeline_shape(parallel), s)) {
-        if (step.work == PipelineStep::Work::weight_gradient) continue;
-        const int change = step.work == PipelineStep::Work::forward ? 1 : -1;
-        now.total += change;
-        now.of_chunk[static_cast<std::size_t>(step.chunk)] += change;
-        if (now.total > most.total) most = now;
-      }
-      found->second.push_back(std::move(most));
-    }
-  }
+  key.add(parallel.overlaps(Overlap::ep_pairs) ? 1 : 0);
+  const auto [found, is_new] = passes_.try_emplace(key.key());
+  if (is_new) found->second = passes_of_stages(parallel);
   return found->second;
 }
 
@@ -345,7 +389,8 @@ LayoutBound LayoutBounds::of(const ParallelConfig& parallel, std::optional<Bytes
     if (of.share) host.memory = of.share->bytes_per_second();
     if (of.link) host.link = of.link->bytes_per_second();
   }
-  const Layout layout{parallel, profile(parallel), host};
+  const bool pairs = parallel.overlaps(Overlap::ep_pairs);
+  const Layout layout{parallel, profile(parallel), pairs ? &passes(parallel) : nullptr, host};
   LayoutBound out{{}, memory(layout, parallel)};
   if (!most_memory || out.memory <= *most_memory) out.time = Duration::picoseconds(layout.time());
   return out;
@@ -354,13 +399,13 @@ LayoutBound LayoutBounds::of(const ParallelConfig& parallel, std::optional<Bytes
 template <class Layout>
 Bytes LayoutBounds::memory(const Layout& layout, const ParallelConfig& parallel) {
   if (parallel.pp == 1) return Bytes{layout.states(0) + layout.chunk_sum(0, 0).kept};
-  const std::vector<InFlight>& in_flight = this->in_flight(parallel);
+  const Passes& passes = this->passes(parallel);
   std::int64_t most = 0;
   for (int stage = 0; stage < parallel.pp; ++stage) {
     std::int64_t bytes = layout.states(stage);
-    const InFlight& held = in_flight[static_cast<std::size_t>(stage)];
+    const std::vector<int>& held = passes[static_cast<std::size_t>(stage)].held;
     for (int c = 0; c < chunks_of_stage(parallel.schedule, parallel.vpp); ++c)
-      bytes += held.of_chunk[static_cast<std::size_t>(c)] * layout.chunk_sum(stage, c).kept;
+      bytes += held[static_cast<std::size_t>(c)] * layout.chunk_sum(stage, c).kept;
     most = std::max(most, bytes);
   }
   return Bytes{most};

@@ -9,6 +9,7 @@
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_config.hpp"
 #include "strategies/step/bound/block_profile.hpp"
+#include "strategies/step/bound/stage_passes.hpp"
 
 namespace lockstep {
 
@@ -28,10 +29,11 @@ struct LayoutBound {
 /// Lower bounds on step time and peak memory of layouts of one model on one cluster; about a
 /// microsecond each once the blocks are profiled. Time, per stage: pipeline fill (the first
 /// microbatch through earlier stages), the stage's work on all microbatches (kernels, and
-/// communication that `overlap` does not name, each alone on its links), pipeline drain; then
-/// gradient reduction, optimizer update (on the host if offloaded) and weight gathers. Memory:
-/// model states of a stage and the activations that its schedule holds. Never above simulate(),
-/// looser than program_bound(). Not thread-safe.
+/// communication that `overlap` does not name, each alone on its links; of two passes that go in
+/// turn the longer one, or all kernels or all all-to-alls of both), pipeline drain; then gradient
+/// reduction, optimizer update (on the host if offloaded) and weight gathers. Memory: model states
+/// of a stage and the activations that its schedule holds. Never above simulate(), looser than
+/// program_bound(). Not thread-safe.
 class LayoutBounds {
  public:
   /// The arguments must outlive this object. `cost`: as for simulate(). `cache`: shared by threads
@@ -45,21 +47,17 @@ class LayoutBounds {
                                std::optional<Bytes> most_memory = std::nullopt);
 
  private:
-  struct InFlight {
-    int total = 0;
-    std::vector<int> of_chunk{};  // per chunk of the stage: microbatches held at the peak
-  };
+  using Passes = std::vector<StagePasses>;  // per stage
 
   template <class Layout>
   [[nodiscard]] Bytes memory(const Layout& layout, const ParallelConfig& parallel);
   [[nodiscard]] const PlacedProfile& profile(const ParallelConfig& parallel);
-  /// Per stage.
-  [[nodiscard]] const std::vector<InFlight>& in_flight(const ParallelConfig& parallel);
+  [[nodiscard]] const Passes& passes(const ParallelConfig& parallel);
 
   OperationBounds& operations_;
   BlockProfiles profiles_;
   std::unordered_map<fold::Key, const PlacedProfile*, KeyHash> known_;
-  std::unordered_map<fold::Key, std::vector<InFlight>, KeyHash> in_flight_;
+  std::unordered_map<fold::Key, Passes, KeyHash> passes_;
 };
 
 }  // namespace lockstep

@@ -39,6 +39,11 @@ class OperationBounds {
   /// host work, host copies and communication.
   [[nodiscard]] static std::vector<Duration> kernels(const Program& program, const Routine& routine,
                                                      const CostModel& cost);
+  /// Whether the launch of an operation is within the step in any case. A host that waits at the
+  /// end of a pass for its computation may have launched what follows there meanwhile.
+  [[nodiscard]] static bool host_counts(const Operation& operation, const CostModel& cost) {
+    return operation.stream == kComputeStream || !cost.host_waits_for_passes();
+  }
   /// Time of a host copy or of host work; zero for other operations.
   [[nodiscard]] Duration on_host(const Program& program, const Operation& operation) const;
   /// Bandwidths for these in a step of that many ranks.

@@ -96,9 +96,19 @@ class RoleClock {
       passed = Pending{instance_of(program_, out, call), there + entry.passing->time};
     }
     passed_ = passed;
+    leave(call, routine, begin);
     now_ = std::max(end, host_ + routine.host_to_computation);
     host_ += routine.host;
     note(call, begin);
+  }
+
+  /// All-to-alls of experts of several microbatches go one after the other.
+  void leave(const Call& call, const RoutineBound& routine, Duration begin) {
+    for (const Exit& exit : routine.exits) {
+      exchanged_ = std::max(exchanged_ + exit.time, begin + exit.until_made);
+      const Ref out{.tensor = exit.tensor, .further = exit.further};
+      pending_.push_back({instance_of(program_, out, call), exchanged_});
+    }
   }
 
   void note(const Call& call, Duration begin) {
@@ -148,8 +158,18 @@ class RoleClock {
     const auto found = arrivals.find(what.key());
     const Duration there = found == arrivals.end() ? Duration{} : found->second;
     streams_[operation.stream] = std::max(streams_[operation.stream], there);
-    if (operation.ahead == 0) blocker_ = std::max(blocker_, there);
+    if (operation.ahead == 0 && is_read_next(what)) blocker_ = std::max(blocker_, there);
     pending_.push_back({what, there});
+  }
+
+  /// Whether the next computation reads it: of two passes that go in turn the other one may not.
+  [[nodiscard]] bool is_read_next(const Instance& what) const {
+    for (std::size_t i = next_; i < role_.calls.size(); ++i) {
+      const Call& call = role_.calls[i];
+      const RoutineBound& routine = routines_[call.routine];
+      if (routine.computes) return read_by(call, routine, what) != nullptr;
+    }
+    return false;
   }
 
   void send(const Call& call, const Operation& operation, Arrivals& arrivals) {
@@ -230,8 +250,9 @@ class RoleClock {
   std::size_t next_ = 0;
   Duration now_;      // end of what the compute stream has done
   Duration host_;     // end of what the host has launched
-  Duration blocker_;  // a receive that holds the compute stream
+  Duration blocker_;  // a receive that the next computation waits for
   std::vector<Duration> streams_;
+  Duration exchanged_;  // end of all-to-alls of experts that later calls wait for
   std::vector<Pending> pending_;
   const Call* last_ = nullptr;  // that computed
   Duration last_begin_;

@@ -42,6 +42,8 @@ class Graph {
     }
     for (Entry& entry : out_.entries)
       entry.until_end = out_.reads(entry.tensor, entry.further)->time;
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+      if (!rest[i] && ends_[i] && exchanges(operations_[i])) note_exits(i);
   }
 
   /// Until the last of the operations that write `written` ends, from the first that reads `read`.
@@ -62,6 +64,19 @@ class Graph {
  private:
   [[nodiscard]] bool is_compute(std::size_t i) const {
     return operations_[i].stream == kComputeStream;
+  }
+
+  [[nodiscard]] static bool exchanges(const Operation& operation) {
+    return operation.communication && operation.communication->group == "ep";
+  }
+
+  void note_exits(std::size_t i) {
+    Duration alone = out_.times[i];
+    for (const Ref& ref : operations_[i].writes) {
+      if (ref.position || ref.microbatch) continue;
+      out_.exits.push_back({ref.tensor, ref.further, alone, *ends_[i]});
+      alone = {};
+    }
   }
 
   /// When each ends at the earliest; of other streams none where no computation comes before.
@@ -177,7 +192,8 @@ RoutineBound routine_bound(const Program& program, const Routine& routine, const
   out.times = OperationBounds::kernels(program, routine, cost);
   for (std::size_t i = 0; i < routine.operations.size(); ++i) {
     const Operation& operation = routine.operations[i];
-    out.host += cost.host_time(kernel_of(program, routine, i));
+    if (OperationBounds::host_counts(operation, cost))
+      out.host += cost.host_time(kernel_of(program, routine, i));
     if (operation.stream == kComputeStream) out.host_to_computation = out.host;
     if (operation.kind == OperationKind::collective)
       out.times[i] = collective(operation);

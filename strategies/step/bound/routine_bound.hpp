@@ -30,6 +30,14 @@ struct Entry {
   std::optional<Passing> passing{};
 };
 
+/// A tensor that communication on another stream writes for a later call.
+struct Exit {
+  TensorId tensor = 0;
+  int further = 0;
+  Duration time;        // of that communication alone; once, if it writes several
+  Duration until_made;  // from the compute stream free
+};
+
 /// Lower bounds on one call of a routine on a rank's compute stream. Times count from the end of
 /// the stream's preceding work.
 struct RoutineBound {
@@ -48,6 +56,9 @@ struct RoutineBound {
   /// From the availability of an external tensor to the end of the last computation.
   std::vector<TensorTime> after_reading{};
   std::vector<Entry> entries{};
+  /// Tensors that all-to-alls of experts on another stream write, none of which computation of the
+  /// same call waits for.
+  std::vector<Exit> exits{};
   /// To the write of a tensor.
   std::vector<TensorTime> until_written{};
 

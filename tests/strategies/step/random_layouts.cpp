@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include "strategies/layout/scenario_names.hpp"
@@ -299,6 +300,28 @@ RandomLayout encoder_decoder(RandomLayout layout) {
   return layout;
 }
 
+RandomLayout in_turn(RandomLayout layout, std::uint64_t draw) {
+  TransformerConfig shape = layout.shape();
+  ParallelConfig& parallel = layout.parallel;
+  if (!shape.experts) shape.experts = ExpertsConfig{};
+  shape.experts->experts = shape.heads;  // 8 or 12
+  if (shape.experts->ffn == 0) shape.experts->ffn = 2 * shape.hidden;
+  layout.model.shape = shape;
+  if (parallel.ep == 1) parallel.ep = parallel.dp > 1 ? parallel.dp : parallel.cp;
+  if (parallel.zero == 3) parallel.zero = static_cast<int>(draw % 3);
+  if (parallel.pp > 1) {
+    parallel.microbatch_group = 0;
+    parallel.schedule = std::array{PipelineOrder::interleaved, PipelineOrder::dualpipe_v,
+                                   PipelineOrder::dualpipe}[draw / 3 % 3];
+    parallel.vpp = parallel.schedule == PipelineOrder::dualpipe ? 1 : 2;
+    parallel.global_batch =
+        parallel.micro_batch * parallel.dp * (2 * parallel.pp + (draw / 9 % 2 == 0 ? 2 : 0));
+  }
+  parallel.overlap.insert(Overlap::ep_pairs);
+  parallel.delay_wgrad_compute = !parallel.splits_backward() && draw / 18 % 2 == 0;
+  return layout;
+}
+
 std::string to_string(const RandomLayout& layout) {
   const ParallelConfig& p = layout.parallel;
   const TransformerConfig& m = layout.shape();
@@ -310,7 +333,7 @@ std::string to_string(const RandomLayout& layout) {
       "zero {} (scatter {}, reduce {}) update {} shards {} reshard {} recompute {} ({}, early {}) "
       "offload {} "
       "batch {}/{} bucket {} "
-      "overlap{} precision {} stored {} {} {} maxima {} wide {} {}; "
+      "overlap{} delay {} precision {} stored {} {} {} maxima {} wide {} {}; "
       "kv {} gated {} bias {} norm {} positions {} attention {} dropout {} tied {} experts {} "
       "(weights {}) latent {}",
       p.tp, p.cp, static_cast<int>(p.cp_kind), p.zigzag, p.pp, p.vpp, static_cast<int>(p.schedule),
@@ -318,12 +341,12 @@ std::string to_string(const RandomLayout& layout) {
       static_cast<int>(p.reduce_gradients), static_cast<int>(p.update), p.shard_ranks,
       p.reshard_after_forward, static_cast<int>(p.recompute), modules_text(p.recompute_modules),
       p.form.stops_early, p.state.offload, p.micro_batch, p.global_batch, p.bucket.count(), overlap,
-      to_string(p.precision), p.recipe.stores_operands, p.recipe.stores_dispatched,
-      p.recipe.stores_activation_inputs, p.recipe.reduces_maxima, p.recipe.first_layers,
-      p.recipe.last_layers, m.kv_heads, m.gated, m.bias, static_cast<int>(m.norm),
-      static_cast<int>(m.positions), static_cast<int>(m.attention), m.dropout, m.tied_embeddings,
-      m.experts ? m.experts->experts : 0, static_cast<int>(p.form.router_weights),
-      m.latent.has_value());
+      p.delay_wgrad_compute, to_string(p.precision), p.recipe.stores_operands,
+      p.recipe.stores_dispatched, p.recipe.stores_activation_inputs, p.recipe.reduces_maxima,
+      p.recipe.first_layers, p.recipe.last_layers, m.kv_heads, m.gated, m.bias,
+      static_cast<int>(m.norm), static_cast<int>(m.positions), static_cast<int>(m.attention),
+      m.dropout, m.tied_embeddings, m.experts ? m.experts->experts : 0,
+      static_cast<int>(p.form.router_weights), m.latent.has_value());
 }
 
 }  // namespace lockstep::test

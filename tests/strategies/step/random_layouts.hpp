@@ -31,6 +31,10 @@ struct RandomLayout {
 /// together. Not always possible().
 [[nodiscard]] RandomLayout encoder_decoder(RandomLayout layout);
 
+/// The layout with experts, whose all-to-alls travel next to another microbatch's computation;
+/// `draw` decides what it does not have yet. Not always possible().
+[[nodiscard]] RandomLayout in_turn(RandomLayout layout, std::uint64_t draw);
+
 /// "tp 2 cp 4 (ring) pp 1 dp 2 ep 2 zero 3 ...", to find a layout again.
 [[nodiscard]] std::string to_string(const RandomLayout& layout);
 

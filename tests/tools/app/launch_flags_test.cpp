@@ -255,6 +255,19 @@ TEST_CASE("launch flags: NeMo's Megatron Bridge") {
     CHECK_MESSAGE(has(flags, line), line);
 }
 
+// Megatron-Core's arguments of both, and the fields of Bridge's CommOverlapConfig.
+TEST_CASE("launch flags: two microbatches in turn, with delayed gradients of weights") {
+  const Scenario scenario =
+      llama({R"(parallel.overlap=["ep_pairs"])", "parallel.delay_wgrad_compute=true"},
+            "moe-parallel-folding");
+  const LaunchFlags core = launch_flags(LaunchFramework::megatron, scenario);
+  CHECK(has(core, "--overlap-moe-expert-parallel-comm \\\n"));
+  CHECK(has(core, "--delay-wgrad-compute"));
+  const LaunchFlags bridge = launch_flags(LaunchFramework::nemo, scenario);
+  CHECK(has(bridge, "  overlap_moe_expert_parallel_comm: true\n"));
+  CHECK(has(bridge, "  delay_wgrad_compute: true\n"));
+}
+
 // A pipeline's local batch is all of a replica's microbatches: 64 / 2 = 32, one sequence each.
 TEST_CASE("launch flags: torchtitan") {
   const LaunchFlags flags =

@@ -19,10 +19,15 @@ namespace {
 
 constexpr std::size_t kMostValues = 4096;
 constexpr std::int64_t kLargest = 1'000'000'000;
-constexpr std::array<std::string_view, kLayoutKeys> kNames{
-    "tp",      "pp",          "cp",       "etp",  "ep",          "cp_kind",   "micro_batch",
-    "vpp",     "short_edges", "schedule", "zero", "shard_ranks", "recompute", "sequence_parallel",
-    "offload", "order",       "overlap"};
+constexpr std::array<std::string_view, kLayoutKeys> kNames{"tp",          "pp",
+                                                           "cp",          "etp",
+                                                           "ep",          "cp_kind",
+                                                           "micro_batch", "vpp",
+                                                           "short_edges", "schedule",
+                                                           "zero",        "shard_ranks",
+                                                           "recompute",   "sequence_parallel",
+                                                           "offload",     "order",
+                                                           "overlap",     "delay_wgrad_compute"};
 
 constexpr std::array<std::string_view, 4> kOrderAxes{"tp", "cp", "dp", "pp"};
 
@@ -127,24 +132,21 @@ template <class T>
                               most, text));
 }
 
-/// "none", "all", or kinds joined by "+".
+/// "none", or kinds joined by "+", of which "all" is all but ep_pairs, which takes other schedules.
 [[nodiscard]] LayoutValue overlap(const std::string& text, const std::string& written) {
   LayoutValue out{0, text};
   if (text == "none" || text == "[]") return {0, "none"};
-  if (text == "all") {
-    for (const auto& [name, what] : overlap_names())
-      if (what != Overlap::ep_pairs) out.number |= 1LL << static_cast<int>(what);
-    return out;
-  }
+  const auto mask = [](Overlap what) { return 1LL << static_cast<int>(what); };
   std::string rest = text;
   while (true) {
     const std::size_t plus = rest.find('+');
     const std::string name = rest.substr(0, plus);
-    if (name == name_of(overlap_names(), Overlap::ep_pairs))
-      refuse(written,
-             "\"ep_pairs\" is of `run` alone: a plan's bounds take one microbatch after "
-             "the other");
-    out.number |= 1LL << named_value(overlap_names(), LayoutKey::overlap, name, written).number;
+    if (name == "all") {
+      for (const auto& [each, what] : overlap_names())
+        if (what != Overlap::ep_pairs) out.number |= mask(what);
+    } else {
+      out.number |= 1LL << named_value(overlap_names(), LayoutKey::overlap, name, written).number;
+    }
     if (plus == std::string::npos) return out;
     rest = rest.substr(plus + 1);
   }
@@ -184,7 +186,7 @@ const LayoutKey* layout_key(std::string_view key) {
       LayoutKey::zero,        LayoutKey::shard_ranks,
       LayoutKey::recompute,   LayoutKey::sequence_parallel,
       LayoutKey::offload,     LayoutKey::order,
-      LayoutKey::overlap};
+      LayoutKey::overlap,     LayoutKey::delay_wgrad_compute};
   constexpr std::string_view kPart = "parallel.";
   if (key.substr(0, kPart.size()) == kPart) key.remove_prefix(kPart.size());
   if (key == "state.offload") key = "offload";
@@ -278,6 +280,7 @@ LayoutValue layout_value(LayoutKey key, const std::string& text, const std::stri
     case LayoutKey::short_edges:
     case LayoutKey::sequence_parallel:
     case LayoutKey::offload:
+    case LayoutKey::delay_wgrad_compute:
       return truth(key, text, written);
     case LayoutKey::zero:
       return count(key, 0, 3, text, written);

@@ -28,8 +28,10 @@ enum class LayoutKey : std::uint8_t {
   offload,
   order,
   overlap,
+  delay_wgrad_compute,
 };
-inline constexpr std::size_t kLayoutKeys = static_cast<std::size_t>(LayoutKey::overlap) + 1;
+inline constexpr std::size_t kLayoutKeys =
+    static_cast<std::size_t>(LayoutKey::delay_wgrad_compute) + 1;
 [[nodiscard]] std::string_view to_string(LayoutKey key);
 
 /// A value of a layout key: its encoding as a number (count, 0/1, enumerator, bit mask of overlaps,

@@ -97,15 +97,6 @@ constexpr std::uint64_t kMostSettings = 4096;
   return *settings[static_cast<std::size_t>(layout.index / space.layout_count())];
 }
 
-/// A layout as overrides, and what else the scenario says that no layout of a plan has.
-[[nodiscard]] std::vector<std::string> overrides_of(const PlanSetting& setting,
-                                                    const ParallelConfig& layout) {
-  std::vector<std::string> out = layout_overrides(layout);
-  if (setting.scenario().parallel.delay_wgrad_compute)
-    out.emplace_back("parallel.delay_wgrad_compute=false");
-  return out;
-}
-
 /// A point of a setting as overrides of the base. Errors: RequestError for one that a rule drops.
 [[nodiscard]] std::vector<std::string> overrides_at(const PlanSpace& space,
                                                     const PlanSetting& setting,
@@ -117,7 +108,7 @@ constexpr std::uint64_t kMostSettings = 4096;
   if (const auto* rule = std::get_if<PlanRule>(&found))
     throw RequestError(fmt::format("no layout: {}", words_of(*rule)));
   std::vector<std::string> out = space.setting_overrides(setting.index());
-  for (std::string& each : overrides_of(setting, std::get<ParallelConfig>(found)))
+  for (std::string& each : layout_overrides(std::get<ParallelConfig>(found)))
     out.push_back(std::move(each));
   return out;
 }
@@ -191,7 +182,7 @@ class RowMaker {
   ParallelConfig plain;
   plain.dp = setting.ranks();
   plain.global_batch = setting.global_batch();
-  return overrides_of(setting, plain);
+  return layout_overrides(plain);
 }
 
 /// "tp=8,pp=16" as axes of one value.
@@ -374,6 +365,7 @@ std::vector<std::string> layout_overrides(const ParallelConfig& parallel) {
   for (const Overlap what : parallel.overlap)
     overlap.push_back(fmt::format("\"{}\"", name_of(overlap_names(), what)));
   add("overlap", fmt::format("[{}]", fmt::join(overlap, ",")));
+  if (parallel.delay_wgrad_compute) add("delay_wgrad_compute", true);
   return out;
 }
 

@@ -84,6 +84,9 @@ class StandardAxes {
         return values_of(key, {"tp-cp-dp-pp", "tp-cp-pp-dp", "tp-dp-cp-pp"});
       case LayoutKey::overlap:
         return values_of(key, overlaps());
+      case LayoutKey::delay_wgrad_compute:
+        return values_of(key, experts_ > 1 ? std::vector<std::string>{"false", "true"}
+                                           : std::vector<std::string>{"false"});
     }
     return {};
   }
@@ -95,9 +98,12 @@ class StandardAxes {
     const SoftwareStack stack =
         find_software_stack(std::filesystem::path{config_folder()} / "stacks", scenario_.stack);
     const bool hides = stack.overlap.always.contains(Overlap::tp_backward);
-    return {hides ? "tp_backward" : "none",
-            hides ? "dp_gradients+dp_parameters+tp_backward" : "dp_gradients+dp_parameters",
-            "cp+dp_gradients+dp_parameters+pp+tp", "all"};
+    std::vector<std::string> out{
+        hides ? "tp_backward" : "none",
+        hides ? "dp_gradients+dp_parameters+tp_backward" : "dp_gradients+dp_parameters",
+        "cp+dp_gradients+dp_parameters+pp+tp", "all"};
+    if (experts_ > 1) out.emplace_back("all+ep_pairs");
+    return out;
   }
 
   [[nodiscard]] std::set<std::int64_t> stages(std::int64_t ranks) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "strategies/layout/expert_problems.hpp"
 #include "strategies/models/count/layers.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/sharding/device_mesh.hpp"
@@ -30,7 +31,7 @@ constexpr std::array<RuleWords, kPlanRules> kRules{{
      "parallelism"},
     {"batch", "micro_batch * dp does not divide the global batch"},
     {"layers", "pp * vpp does not divide the layers"},
-    {"schedule", "the schedule has no such stages, chunks or microbatches"},
+    {"schedule", "the schedule has no such stages, chunks, microbatches or pairs of them"},
     {"shards", "shard_ranks does not divide dp * cp"},
     {"stack", "the software stack has no such layout"},
     {"duplicate", "the same step as another point"},
@@ -78,7 +79,6 @@ LayoutWalk::LayoutWalk(const PlanSpace& space, const PlanSetting& setting, Setti
       options_{options},
       base_{setting.index() * space.layout_count()},
       parallel_{setting.scenario().parallel} {
-  parallel_.delay_wgrad_compute = false;  // goes with ep_pairs, which no axis has
   below_[kLayoutKeys] = 1;
   for (std::size_t i = kLayoutKeys; i-- > 0;)
     below_[i] = below_[i + 1] * space.layout[i].values.size();
@@ -110,10 +110,11 @@ void LayoutWalk::drop(PlanRule rule, std::uint64_t first, std::uint64_t count) {
 }
 
 LayoutDigits first_look(const PlanSpace& space) {
-  constexpr std::array kRefining{
-      LayoutKey::etp,         LayoutKey::cp_kind,   LayoutKey::short_edges,
-      LayoutKey::shard_ranks, LayoutKey::recompute, LayoutKey::sequence_parallel,
-      LayoutKey::offload,     LayoutKey::order,     LayoutKey::overlap};
+  constexpr std::array kRefining{LayoutKey::etp,         LayoutKey::cp_kind,
+                                 LayoutKey::short_edges, LayoutKey::shard_ranks,
+                                 LayoutKey::recompute,   LayoutKey::sequence_parallel,
+                                 LayoutKey::offload,     LayoutKey::order,
+                                 LayoutKey::overlap,     LayoutKey::delay_wgrad_compute};
   const auto written = [&](const LayoutValue& value, LayoutKey key) {
     const std::string text = layout_override(key, value);
     const auto& now = space.current;
@@ -210,6 +211,8 @@ std::optional<PlanRule> LayoutWalk::set(LayoutKey key, std::int64_t number, std:
       return set_order(number, digit);
     case LayoutKey::overlap:
       return set_overlap(number, digit);
+    case LayoutKey::delay_wgrad_compute:
+      return set_delay(number != 0, digit);
   }
   return std::nullopt;
 }
@@ -400,8 +403,10 @@ std::int64_t LayoutWalk::useful_overlap(std::int64_t mask) const {
   keep(Overlap::cp, parallel_.cp > 1);
   keep(Overlap::dp_gradients, replicas > 1);
   keep(Overlap::dp_parameters, replicas > 1 && parallel_.zero > 0);
-  keep(Overlap::ep, shape != nullptr && shape->experts && parallel_.ep > 1);
-  keep(Overlap::ep_pairs, false);  // no axis of a plan has it
+  const bool exchanges = shape != nullptr && shape->experts && parallel_.ep > 1;
+  keep(Overlap::ep_pairs, exchanges && parallel_.microbatches() > 1);
+  const bool pairs = ((mask >> static_cast<int>(Overlap::ep_pairs)) & 1) != 0;
+  keep(Overlap::ep, exchanges && !pairs);  // which hides that traffic, too
   keep(Overlap::hsdp, hybrid);
   keep(Overlap::outer, parallel_.outer_degree() > 1);
   keep(Overlap::pp, parallel_.pp > 1);
@@ -417,7 +422,13 @@ std::optional<PlanRule> LayoutWalk::set_overlap(std::int64_t mask, std::size_t d
   for (std::size_t i = 0; i < digit; ++i)
     if (useful_overlap(values[i].number) == useful) return PlanRule::duplicate;
   parallel_.overlap = overlaps_[static_cast<std::size_t>(useful)];
-  return std::nullopt;
+  return pairs_problem(parallel_) ? std::optional{PlanRule::schedule} : std::nullopt;
+}
+
+std::optional<PlanRule> LayoutWalk::set_delay(bool delays, std::size_t digit) {
+  const bool matters = parallel_.overlaps(Overlap::ep_pairs) && !parallel_.splits_backward();
+  parallel_.delay_wgrad_compute = delays && matters;
+  return only_first(matters, digit);
 }
 
 }  // namespace lockstep::app

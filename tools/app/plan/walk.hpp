@@ -24,7 +24,7 @@ enum class PlanRule : std::uint8_t {
   experts,        // etp divides tp, ep the experts, etp * ep divides tp * cp * dp
   batch,          // micro_batch * dp divides the global batch
   layers,         // pp * vpp divides the layers
-  schedule,       // the schedule supports these stages, chunks and microbatches
+  schedule,       // the schedule supports these stages, chunks, microbatches and pairs
   shards,         // shard_ranks divides dp * cp
   stack,          // the software stack supports the layout
   duplicate,      // the same step as an earlier point
@@ -106,6 +106,7 @@ class LayoutWalk {
   [[nodiscard]] std::optional<PlanRule> set_recomputation(Recompute how, std::size_t digit);
   [[nodiscard]] std::optional<PlanRule> set_schedule(PipelineOrder order, std::size_t digit);
   [[nodiscard]] std::optional<PlanRule> set_overlap(std::int64_t mask, std::size_t digit);
+  [[nodiscard]] std::optional<PlanRule> set_delay(bool delays, std::size_t digit);
   [[nodiscard]] std::optional<PlanRule> set_order(std::int64_t number, std::size_t digit);
   [[nodiscard]] std::int64_t useful_overlap(std::int64_t mask) const;
   [[nodiscard]] std::optional<PlanRule> only_first(bool matters, std::size_t digit) const;

@@ -108,6 +108,8 @@ std::string value_words(LayoutKey key, const std::string& value) {
       return value == "true" ? "sequence parallelism" : "no sequence parallelism";
     case LayoutKey::offload:
       return value == "true" ? "optimizer offloaded" : "no offload";
+    case LayoutKey::delay_wgrad_compute:
+      return value == "true" ? "weight gradients delayed" : "no delayed weight gradients";
     default:
       return fmt::format("{} {}", to_string(key), value);
   }

@@ -227,6 +227,7 @@ class PlanReport {
         {"shard_ranks", [](const Config& of) { return Cell{std::int64_t{of.shard_ranks}}; }},
         {"short_edges", [](const Config& of) { return Cell{of.short_edges}; }},
         {"offload", [](const Config& of) { return Cell{of.state.offload}; }},
+        {"delay_wgrad_compute", [](const Config& of) { return Cell{of.delay_wgrad_compute}; }},
         {"order",
          [](const Config& of) { return Cell{fmt::format("{}", fmt::join(of.order, "-"))}; }},
     };
@@ -466,6 +467,7 @@ std::string layout_text(const ParallelConfig& parallel) {
     out += fmt::format(", recompute {}", recompute_text(parallel));
   if (parallel.state.offload) out += ", optimizer offloaded";
   out += fmt::format(", overlap {}", overlap_text(parallel));
+  if (parallel.delay_wgrad_compute) out += " with delayed weight gradients";
   if (parallel.order != ParallelConfig{}.order)
     out += fmt::format(", ranks {}", fmt::join(parallel.order, "-"));
   return out;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -215,7 +216,8 @@ RandomLayout as_drawn(RandomLayout layout) {
 }
 
 /// Of so many layouts at least `tenths` are possible.
-void hold_all(std::uint64_t seed, RandomLayout (*change)(RandomLayout), int count, int tenths = 7) {
+void hold_all(std::uint64_t seed, const std::function<RandomLayout(RandomLayout)>& change,
+              int count, int tenths = 7) {
   std::mt19937_64 draw{seed};
   const std::vector<std::string> stacks{"transformer-engine", "fsdp2",   "unfused", "eager",
                                         "deepspeed-bf16",     "blocking"};
@@ -272,6 +274,83 @@ TEST_CASE("no step is below its bounds: encoders with decoders") {
   hold_all(
       seed_of(13), [](RandomLayout layout) { return enlarged(encoder_decoder(std::move(layout))); },
       cases(), 3);
+}
+
+// Computation of one microbatch goes on where another one's all-to-alls travel, so that passes do
+// not add up.
+TEST_CASE("no step is below its bounds: two microbatches in turn, models whose kernels are short") {
+  std::mt19937_64 draw{seed_of(15)};
+  hold_all(
+      seed_of(15), [&](RandomLayout layout) { return in_turn(std::move(layout), draw()); }, cases(),
+      3);
+}
+
+TEST_CASE("no step is below its bounds: two microbatches in turn, models whose kernels are long") {
+  std::mt19937_64 draw{seed_of(16)};
+  hold_all(
+      seed_of(16),
+      [&](RandomLayout layout) { return enlarged(in_turn(std::move(layout), draw())); }, cases(),
+      3);
+}
+
+TEST_CASE("two microbatches in turn take all kernels, and all all-to-alls of their pairs") {
+  // One stage: F, then m - 1 pairs of F and B, then B. No kernel overlaps another, nor an
+  // all-to-all another, and those of pairs are longer than what is computed meanwhile where experts
+  // are small.
+  const Device device = load_device(kConfigs + "/devices/h100-sxm5-80gb.json");
+  const auto cost = cost_model(device, "transformer-engine", {}, kConfigs, nullptr, 16);
+  TransformerConfig shape{.layers = 4,
+                          .hidden = 2048,
+                          .heads = 16,
+                          .kv_heads = 16,
+                          .head_size = 128,
+                          .ffn = 4096,
+                          .sequence = 2048,
+                          .vocabulary = 1024};
+  shape.experts = ExpertsConfig{.experts = 16, .top_k = 4, .ffn = 4096};
+  for (const std::int64_t ffn : {16384, 64}) {
+    for (const bool delays : {false, true}) {
+      CAPTURE(ffn);
+      CAPTURE(delays);
+      shape.experts->ffn = ffn;
+      ModelConfig model;
+      model.shape = shape;
+      const Cluster& cluster = known_cluster("star", 16);
+      ParallelConfig parallel;
+      parallel.dp = parallel.ep = 16;
+      parallel.global_batch = 16 * 4;
+      parallel.overlap = {Overlap::ep_pairs};
+      parallel.delay_wgrad_compute = delays;
+      OperationBounds operations{
+          cluster,
+          device,
+          known_tuning(nccl_tuning_of("transformer-engine", kConfigs).string()),
+          {},
+          {}};
+      const Program program = build_program(model, parallel, cluster.gpus_per_node());
+      Duration kernels;
+      Duration exchanges;
+      for (const Call& call : program.roles[0].calls) {
+        const Routine& routine = program.routines[call.routine];
+        const auto times = OperationBounds::kernels(program, routine, *cost);
+        for (std::size_t i = 0; i < times.size(); ++i) {
+          const Operation& operation = routine.operations[i];
+          if (operation.purpose != Purpose::update) kernels += times[i];
+          if (operation.communication && operation.communication->group == "ep")
+            exchanges += operations.collective(program, 0, operation);
+        }
+      }
+      const Duration of_pairs = Duration::picoseconds(exchanges.ps() / 4 * 3);
+      const Duration bound = LayoutBounds{model, *cost, operations}.of(parallel).time;
+      CHECK(bound >= kernels);
+      CHECK(bound >= of_pairs);
+      CHECK((of_pairs > kernels) == (ffn == 64));
+      // In stream order both add up.
+      parallel.overlap = {};
+      parallel.delay_wgrad_compute = false;
+      CHECK(LayoutBounds{model, *cost, operations}.of(parallel).time >= kernels + exchanges);
+    }
+  }
 }
 
 /// The strategies as drawn, with two replicas of each or as many as there are training apart.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/config/config_error.hpp"
+#include "strategies/layout/scenario_names.hpp"
 #include "strategies/scenario/layout_problems.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/plan/plan.hpp"
@@ -130,9 +131,10 @@ void hold(const SpaceRequest& request, std::uint64_t least_layouts) {
   }
 }
 
-std::vector<std::string> standard_overlaps(const std::string& stack) {
+std::vector<std::string> standard_overlaps(const std::string& stack,
+                                           const std::string& model = "llama3-8b") {
   SpaceRequest request;
-  request.model = "llama3-8b";
+  request.model = model;
   request.cluster = "dgx-h100";
   request.global_batch = 64;
   request.stack = stack;
@@ -149,6 +151,8 @@ TEST_CASE("standard overlaps contain what the software hides without being asked
   CHECK(standard_overlaps("fsdp2") ==
         std::vector<std::string>{"none", "dp_gradients+dp_parameters",
                                  "cp+dp_gradients+dp_parameters+pp+tp", "all"});
+  // Microbatches in turn are for experts.
+  CHECK(standard_overlaps("transformer-engine", "mixtral-8x7b").back() == "all+ep_pairs");
 }
 
 }  // namespace
@@ -196,6 +200,49 @@ TEST_CASE("a search finds what simulating every point finds: experts, offload, s
                       "sequence_parallel=true", "order=tp-cp-dp-pp", "micro_batch=1"});
   request.overrides = {"ignore_memory=true", "model.layers=4"};
   hold(request, 10);
+}
+
+TEST_CASE("a search finds what simulating every point finds: two microbatches in turn") {
+  SpaceRequest request = space_of(
+      "gpt-1.3b-moe-128", "dgx-h100", 1, 16,
+      {"pp=1,2", "vpp=1,2", "schedule=1f1b,interleaved", "ep=1,4", "zero=1,3",
+       "overlap=none,ep,ep_pairs,ep+ep_pairs+pp", "delay_wgrad_compute=false,true"},
+      {"tp=1", "cp=1", "etp=0", "cp_kind=ring", "recompute=none", "shard_ranks=0", "offload=false",
+       "short_edges=false", "sequence_parallel=true", "order=tp-cp-dp-pp", "micro_batch=1"});
+  request.overrides = {"ignore_memory=true", "model.layers=4"};
+  hold(request, 20);
+}
+
+TEST_CASE("pairs of microbatches are where a schedule has them, and delays where these are") {
+  const PlanSpace space =
+      make_space(space_of("gpt-1.3b-moe-128", "dgx-h100", 1, 16,
+                          {"pp=1,2", "schedule=1f1b,zb-h1,interleaved", "vpp=1,2", "ep=1,4",
+                           "overlap=ep,ep_pairs", "delay_wgrad_compute=false,true"},
+                          {"tp=1", "cp=1", "etp=0", "cp_kind=ring", "recompute=none", "zero=1",
+                           "shard_ranks=0", "offload=false", "short_edges=false",
+                           "sequence_parallel=true", "order=tp-cp-dp-pp", "micro_batch=1"}));
+  const PlanSetting setting{space, 0, {}};
+  SettingBounds bounds{setting};
+  LayoutWalk walk{space, setting, bounds, {}};
+  std::map<std::string, int> counts;
+  for (std::uint64_t i = 0; i < space.size(); ++i) {
+    const auto layout = walk.at(i);
+    const auto* parallel = std::get_if<ParallelConfig>(&layout);
+    if (parallel == nullptr) continue;
+    const std::string schedule{name_of(pipeline_names(), parallel->schedule)};
+    const bool pairs = parallel->overlaps(Overlap::ep_pairs);
+    ++counts[schedule + (pairs ? " in turn" : "") + (parallel->delay_wgrad_compute ? " late" : "")];
+    CHECK((!pairs || parallel->ep > 1));
+  }
+  // Without pairs ep 1 and 4, of which ep 1 has nothing to hide.
+  CHECK(counts == std::map<std::string, int>{{"none", 2},
+                                             {"none in turn", 1},
+                                             {"none in turn late", 1},
+                                             {"1f1b", 2},
+                                             {"zb-h1", 2},
+                                             {"interleaved", 2},
+                                             {"interleaved in turn", 1},
+                                             {"interleaved in turn late", 1}});
 }
 
 struct SmallSpace {

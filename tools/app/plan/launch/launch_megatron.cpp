@@ -314,13 +314,17 @@ class MegatronSettings {
       const bool again =
           of_.recompute != Recompute::none && (of_.recompute != Recompute::selective || moe);
       if ((of_.pp == 1 || of_.vpp > 1) && !again)
-        truth("--overlap-moe-expert-parallel-comm",
-              "comm_overlap.overlap_moe_expert_parallel_comm");
+        expert_overlap();
       else
         leave_out(
             "overlap of ep: it needs chunks with a pipeline, and no recomputation of layers or "
             "moe");
     }
+  }
+
+  void expert_overlap() {
+    truth("--overlap-moe-expert-parallel-comm", "comm_overlap.overlap_moe_expert_parallel_comm");
+    if (of_.delay_wgrad_compute) truth("--delay-wgrad-compute", "comm_overlap.delay_wgrad_compute");
   }
 
   void data_overlap() {
