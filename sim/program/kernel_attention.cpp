@@ -45,13 +45,17 @@ AttentionShape fused_shape(const Program& program, const Operation& operation) {
   return out;
 }
 
-/// [scores or what has their shape, one operand with heads].
-AttentionShape unfused_shape(const Program& program, const Tensor& scores, const Tensor& operand) {
+/// [scores or what has their shape, one operand with heads]. In a ring the keys are a part.
+AttentionShape unfused_shape(const Program& program, const Operation& operation,
+                             const Tensor& scores, const Tensor& operand) {
   AttentionShape out;
   out.batches =
       local_length(program, scores, Dim::batch) * local_length(program, scores, Dim::heads);
   out.queries = local_length(program, scores, Dim::sequence);
-  out.keys = local_length(program, scores, Dim::keys);
+  const Tensor& keys = tensor_of(
+      program, read_of(operation, reads(operation, Operand::v) ? Operand::v : Operand::k));
+  out.keys = std::min(local_length(program, scores, Dim::keys),
+                      local_length(program, keys, Dim::sequence));
   out.key_size = head_value_size(program, operand);
   out.value_size = out.key_size;
   return out;
@@ -141,7 +145,7 @@ void set_unfused_attention(Kernel& kernel, const Program& program, const Operati
   const Operand operand = reads(operation, Operand::v) ? Operand::v : Operand::q;
   const bool backward = writes(operation, gradient_of(operand));
   const AttentionShape shape =
-      unfused_shape(program, scores, tensor_of(program, read_of(operation, operand)));
+      unfused_shape(program, operation, scores, tensor_of(program, read_of(operation, operand)));
   const double one = 2 * shape.batches * shape.queries * shape.keys * shape.key_size;
   set_shape(kernel, shape, one * (backward ? 2 : 1));
 }

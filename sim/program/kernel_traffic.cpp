@@ -95,8 +95,30 @@ double gradient_bytes_of(const Program& program, const Operation& operation) {
   return out;
 }
 
+/// Of stored scores, or what has their shape, a kernel reads and writes the columns of the keys
+/// that it has, once: a part of a ring adds nothing to those of others.
+double unfused_bytes(const Program& program, const Operation& operation) {
+  const Tensor& keys = tensor_of(
+      program, read_of(operation, reads(operation, Operand::v) ? Operand::v : Operand::k));
+  double bytes = 0;
+  const auto add = [&](const Ref& ref, bool written) {
+    const Tensor& tensor = tensor_of(program, ref);
+    if (!has_dim(tensor, Dim::keys)) {
+      bytes += bytes_of(program, tensor) * (written && adds_to(operation, tensor) ? 2 : 1);
+      return;
+    }
+    const double share =
+        local_length(program, keys, Dim::sequence) / local_length(program, tensor, Dim::keys);
+    bytes += bytes_of(program, tensor) * std::min(1.0, share);
+  };
+  for (const Ref& ref : operation.reads) add(ref, false);
+  for (const Ref& ref : operation.writes) add(ref, true);
+  return bytes;
+}
+
 double bytes_moved(const Program& program, const Operation& operation) {
   const WorkRule work = row_of(operation.kind).work;
+  if (work == WorkRule::unfused_attention) return unfused_bytes(program, operation);
   if (work == WorkRule::embedding) return embedding_bytes(program, operation);
   if (work == WorkRule::embedding_gradient) return embedding_backward_bytes(program, operation);
   if (takes_first_token(operation))

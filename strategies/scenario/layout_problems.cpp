@@ -364,7 +364,8 @@ class LayoutProblemCheck {
            ulysses, kv);
     }
     if (model.encoder) {
-      check_stacks(model, ring);
+      check_sequence(model, ring, model.encoder->sequence, "encoder_seq");
+      check_sequence(model, ring, model.sequence, "seq");
       return;
     }
     if (ring > 1 && model.attention == AttentionKind::unfused) {
@@ -388,17 +389,6 @@ class LayoutProblemCheck {
     } else {
       divides("cp", parallel_.cp, tokens, key);
     }
-  }
-
-  /// Relative positions are added to stored scores, of which every rank can have some rows.
-  void check_stacks(const TransformerConfig& model, int ring) {
-    if (ring > 1 && parallel_.cp_kind != ContextKind::all_gather)
-      note("cp_kind",
-           "{} adds up parts of attention with a running softmax, but scores with relative "
-           "positions are stored; it may be ulysses or all_gather",
-           name_of(context_names(), parallel_.cp_kind));
-    check_sequence(model, ring, model.encoder->sequence, "encoder_seq");
-    check_sequence(model, ring, model.sequence, "seq");
   }
 
   /// As Transformer Engine has it for windows: with all-to-alls and all-gathers (TransformerEngine,

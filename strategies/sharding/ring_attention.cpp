@@ -39,6 +39,45 @@ class Ring {
     }
   }
 
+  /// Of stored scores, a part writes those of its keys, or adds what its values give. Ring
+  /// self-attention (Li et al., arXiv 2105.13120, section 3.2) of Colossal-AI (RingQK and RingAV,
+  /// colossalai/legacy/nn/layer/parallel_sequence/_operation.py). `operand`: what travels.
+  void forward_part(const Operation& whole, Operand operand, std::vector<Operation>& out) {
+    std::vector<Ref> keys{read_of(whole, operand)};
+    for (int hop = 0; hop < members_; ++hop) {
+      std::vector<Ref> next;
+      if (hop + 1 < members_) next = pass_on(whole, keys, fmt::format("hop{}", hop), out);
+      Operation part = part_of(whole, hop, hop);
+      read_of(part, operand) = keys[0];
+      out.push_back(std::move(part));
+      keys = std::move(next);
+    }
+  }
+
+  /// Keys or values travel again, and the sum so far of their gradient after them, to which each
+  /// part adds its own; the rank's own come last.
+  void backward_part(const Operation& whole, Operand operand, std::vector<Operation>& out) {
+    std::vector<Ref> keys{read_of(whole, operand)};
+    keys = pass_on(whole, keys, "hop0", out);
+    const Ref gradient = write_of(whole, gradient_of(operand));
+    std::vector<Ref> sum = copies({gradient}, ".part0");
+    for (int hop = 0; hop < members_; ++hop) {
+      const bool last = hop + 1 == members_;
+      std::vector<Ref> next;
+      if (hop + 2 < members_) next = pass_on(whole, keys, fmt::format("hop{}", hop + 1), out);
+      if (hop + 2 == members_) next = {read_of(whole, operand)};
+      if (hop > 0) {
+        sum = pass_on(whole, sum, fmt::format("sums{}", hop - 1), out);
+        if (last) sum = out.back().writes = {gradient};
+      }
+      Operation part = part_of(whole, hop, (hop + 1) % members_);
+      read_of(part, operand) = keys[0];
+      write_of(part, gradient_of(operand)) = sum[0];
+      out.push_back(std::move(part));
+      keys = std::move(next);
+    }
+  }
+
   /// From the first keys that came in forward to the rank's own, which come last.
   void backward(const Operation& attention, std::vector<Operation>& out) {
     for (const Operand own : {Operand::k, Operand::v}) drop(read_of(attention, own), out);
@@ -67,6 +106,14 @@ class Ring {
   }
 
  private:
+  [[nodiscard]] static Operation part_of(const Operation& whole, int hop, int offset) {
+    Operation out = whole;
+    out.name += fmt::format(".part{}", hop);
+    out.ring_offset = offset;
+    out.accumulate = hop > 0;
+    return out;
+  }
+
   [[nodiscard]] static std::vector<Ref> gradients_of(const Operation& attention) {
     return {write_of(attention, gradient_of(Operand::q)),
             write_of(attention, gradient_of(Operand::k)),
@@ -178,12 +225,27 @@ void ring_attention(ModelGraph& graph, const Mesh& mesh, bool zigzag) {
   const auto rewrite = [&](std::vector<Operation>& body) {
     std::vector<Operation> out;
     for (const Operation& operation : body) {
-      if (operation.kind == Kind::attention) {
-        ring.forward(operation, out);
-      } else if (operation.kind == Kind::attention_backward) {
-        ring.backward(operation, out);
-      } else {
-        out.push_back(operation);
+      switch (operation.kind) {
+        case Kind::attention:
+          ring.forward(operation, out);
+          break;
+        case Kind::attention_backward:
+          ring.backward(operation, out);
+          break;
+        case Kind::attention_scores:
+          ring.forward_part(operation, Operand::k, out);
+          break;
+        case Kind::attention_context:
+          ring.forward_part(operation, Operand::v, out);
+          break;
+        case Kind::attention_scores_backward:
+          ring.backward_part(operation, Operand::k, out);
+          break;
+        case Kind::attention_context_backward:
+          ring.backward_part(operation, Operand::v, out);
+          break;
+        default:
+          out.push_back(operation);
       }
     }
     body = std::move(out);

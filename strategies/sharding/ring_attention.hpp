@@ -14,7 +14,10 @@ namespace lockstep {
 /// context_parallel.py, AttnFuncWithCPAndKVP2P, whose backward turns the other way round: it
 /// begins with the keys that came last). Communication of the next block overlaps with attention
 /// to the current one. With `zigzag`, rank r of n holds the 2n-ths r and 2n-1-r of the sequence
-/// (Brandon et al., arXiv 2311.09431), which balances causal attention.
+/// (Brandon et al., arXiv 2311.09431), which balances causal attention. Where scores are stored, as
+/// with relative positions, ring self-attention (Li et al., arXiv 2105.13120, section 3.2): keys
+/// circulate for whole rows of scores, and values for what follows, each again in backward with the
+/// sum of their gradients.
 void ring_attention(ModelGraph& graph, const Mesh& mesh, bool zigzag);
 
 /// Cuts every sequence that is cut along `atoms` in zigzag.

@@ -12,6 +12,16 @@ namespace lockstep::lowering {
 
 namespace {
 
+/// Columns of scores whose keys a rank has: all of them, but for a part of a ring.
+[[nodiscard]] Table columns_of(const PartLayout& keys, const PartLayout& scores) {
+  const std::vector<std::int64_t>& there = keys.axes[1].at;
+  Table out;
+  for (std::size_t i = 0; i < scores.axes[3].at.size(); ++i)
+    if (std::find(there.begin(), there.end(), scores.axes[3].at[i]) != there.end())
+      out.push_back(static_cast<std::int64_t>(i));
+  return out;
+}
+
 /// Rows [b, s, heads, width] of queries, keys or values next to scores [b, a, s, t].
 struct Rows {
   Rows(const KernelSettings& call, const PartLayout& rows, const PartLayout& scores)
@@ -21,8 +31,14 @@ struct Rows {
     }
     const bool keys = rows.axes[2].dim == Dim::kv_heads;
     const std::int64_t by_token = rows.axes[2].length() * width;
-    for (const std::int64_t token : scores.axes[keys ? 3 : 2].at) {
-      tokens.push_back(place(call, rows.axes[1], token) * by_token);
+    if (keys) {
+      for (const std::int64_t column : columns_of(rows, scores)) {
+        const std::int64_t token = scores.axes[3].at[static_cast<std::size_t>(column)];
+        tokens.push_back(place(call, rows.axes[1], token) * by_token);
+      }
+    } else {
+      for (const std::int64_t token : scores.axes[2].at)
+        tokens.push_back(place(call, rows.axes[1], token) * by_token);
     }
     Table heads;
     for (const std::int64_t head : scores.axes[1].at) {
@@ -55,23 +71,33 @@ struct Rows {
   Table batches{};  // where each sequence and head begins
 };
 
-/// Scores by query and key.
+/// Scores by query and key, of the keys that are there.
 struct Scores {
-  explicit Scores(const PartLayout& layout) {
+  Scores(const PartLayout& layout, const PartLayout& of_keys) : keys{columns_of(of_keys, layout)} {
     const std::int64_t width = layout.axes[3].length();
     const std::int64_t matrix = layout.axes[2].length() * width;
+    const std::int64_t first = keys.empty() ? 0 : keys.front();  // GEMMs count from it
+    for (std::int64_t& key : keys) key -= first;
     for (std::int64_t s = 0; s < layout.axes[2].length(); ++s) queries.push_back(s * width);
-    for (std::int64_t t = 0; t < width; ++t) keys.push_back(t);
     const std::int64_t batches_there = layout.axes[0].length() * layout.axes[1].length();
-    for (std::int64_t i = 0; i < batches_there; ++i) batches.push_back(i * matrix);
+    for (std::int64_t i = 0; i < batches_there; ++i) batches.push_back(i * matrix + first);
   }
 
   [[nodiscard]] GemmPlaces by_query() const { return {queries, keys, batches}; }
   [[nodiscard]] GemmPlaces by_key() const { return {keys, queries, batches}; }
   Table queries{};
-  Table keys{};
+  Table keys;
   Table batches{};
 };
+
+/// A GEMM of results for the keys that are there; other parts of a ring add those of others.
+void gemm_to_scores(Lowering& to, const GemmOperand& a, const GemmOperand& b, Operand scores,
+                    const Scores& at, double factor = 1) {
+  const bool part = static_cast<std::int64_t>(at.keys.size()) < to.to(scores).axes[3].length();
+  if (part) to.clear(scores);
+  KernelLaunch& launch = gemm(to, a, b, {to.written(scores), at.by_query()}, factor);
+  if (part) launch.adds = 1;
+}
 
 [[nodiscard]] Table picked(const Table& from, const std::vector<std::size_t>& which) {
   Table out;
@@ -115,15 +141,15 @@ void gemm_by_heads(Lowering& to, const GemmOperand& a, const GemmOperand& b, con
 void attention_scores(Lowering& to) {
   const Rows q{to.call, to.in(Operand::q), to.to(Operand::scores)};
   const Rows k{to.call, to.in(Operand::k), to.to(Operand::scores)};
-  gemm(to, {to.read(Operand::q), q.by_token()}, {to.read(Operand::k), k.by_number()},
-       {to.written(Operand::scores), Scores{to.to(Operand::scores)}.by_query()},
-       factor_of(to.in(Operand::q)));
+  gemm_to_scores(to, {to.read(Operand::q), q.by_token()}, {to.read(Operand::k), k.by_number()},
+                 Operand::scores, {to.to(Operand::scores), to.in(Operand::k)},
+                 factor_of(to.in(Operand::q)));
 }
 
 void attention_scores_backward(Lowering& to) {
   const Rows q{to.call, to.in(Operand::q), to.in(gradient_of(Operand::scores))};
   const Rows k{to.call, to.in(Operand::k), to.in(gradient_of(Operand::scores))};
-  const Scores scores{to.in(gradient_of(Operand::scores))};
+  const Scores scores{to.in(gradient_of(Operand::scores)), to.in(Operand::k)};
   const double factor = factor_of(to.in(Operand::q));
   gemm_by_heads(to, {to.read(gradient_of(Operand::scores)), scores.by_query()},
                 {to.read(Operand::k), k.by_token()},
@@ -136,17 +162,17 @@ void attention_scores_backward(Lowering& to) {
 void attention_context(Lowering& to) {
   const Rows v{to.call, to.in(Operand::v), to.in(Operand::probabilities)};
   const Rows o{to.call, to.to(Operand::o), to.in(Operand::probabilities)};
-  gemm_by_heads(to,
-                {to.read(Operand::probabilities), Scores{to.in(Operand::probabilities)}.by_query()},
+  const Scores scores{to.in(Operand::probabilities), to.in(Operand::v)};
+  gemm_by_heads(to, {to.read(Operand::probabilities), scores.by_query()},
                 {to.read(Operand::v), v.by_token()}, {to.written(Operand::o), o.by_token()});
 }
 
 void attention_context_backward(Lowering& to) {
   const Rows v{to.call, to.in(Operand::v), to.in(Operand::probabilities)};
   const Rows o{to.call, to.in(gradient_of(Operand::o)), to.in(Operand::probabilities)};
-  const Scores scores{to.in(Operand::probabilities)};
-  gemm(to, {to.read(gradient_of(Operand::o)), o.by_token()}, {to.read(Operand::v), v.by_number()},
-       {to.written(gradient_of(Operand::probabilities)), scores.by_query()});
+  const Scores scores{to.in(Operand::probabilities), to.in(Operand::v)};
+  gemm_to_scores(to, {to.read(gradient_of(Operand::o)), o.by_token()},
+                 {to.read(Operand::v), v.by_number()}, gradient_of(Operand::probabilities), scores);
   gemm_by_heads(to, {to.read(Operand::probabilities), scores.by_key()},
                 {to.read(gradient_of(Operand::o)), o.by_token()},
                 {to.written(gradient_of(Operand::v)), v.by_token()});

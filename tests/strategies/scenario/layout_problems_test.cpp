@@ -448,9 +448,8 @@ TEST_CASE("layers of an encoder and of a decoder are divided together, tokens of
   stages.stages = {8, 3};
   Check{shape, stages}.says("stages", {"add up to 11 layers", "the model has 12"});
   Check{shape, with_cp(4, ContextKind::ulysses)}.is_possible();
-  Check{shape, with_cp(2, ContextKind::ring)}.says(
-      "cp_kind", {"ring", "relative positions", "may be ulysses or all_gather"});
-  Check{shape, with_cp(2, ContextKind::all_gather)}.is_possible();
+  for (const ContextKind kind : {ContextKind::ring, ContextKind::both, ContextKind::all_gather})
+    Check{shape, with_cp(2, kind)}.is_possible();
   ParallelConfig gathers = with_cp(4, ContextKind::all_gather);
   Check{shape, gathers}.says("cp", {"a zigzag cuts encoder_seq = 92 into 2 * cp = 8"});
   gathers.zigzag = false;

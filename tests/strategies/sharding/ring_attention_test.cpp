@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "sim/program/kernel.hpp"
 #include "strategies/models/build_model.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 #include "strategies/sharding/sharding_rules.hpp"
@@ -21,8 +23,10 @@ struct Laid {
   }
 };
 
-[[nodiscard]] Laid ring_of(int n, bool zigzag, ContextKind kind = ContextKind::ring) {
+[[nodiscard]] Laid ring_of(int n, bool zigzag, ContextKind kind = ContextKind::ring,
+                           AttentionKind attention = AttentionKind::flash) {
   TransformerConfig shape;
+  shape.attention = attention;
   shape.hidden = 32;
   shape.heads = 4;
   shape.kv_heads = 4;
@@ -166,6 +170,61 @@ TEST_CASE("without a ring nothing changes") {
   const Laid laid = ring_of(4, true, ContextKind::ulysses);
   CHECK(hops(laid.layer().forward).empty());
   CHECK(of_kind(laid.layer().forward, OperationKind::attention).size() == 1);
+}
+
+TEST_CASE("parts of stored scores do the FLOPs of the whole, and move its scores once") {
+  // Queries are read, and outputs added to, by every part; a rank's rows of scores and of what has
+  // their shape are s/n * s numbers of its heads in 2 bytes, however many parts write them.
+  const auto sums = [](const Laid& laid, OperationKind kind) {
+    Program program;
+    program.mesh = laid.mesh;
+    for (const Tensor& tensor : laid.graph.tensors) (void)program.add(tensor);
+    std::pair<double, double> out;
+    for (const auto* body : {&laid.layer().forward, &laid.layer().backward}) {
+      const Routine routine{"", *body};
+      for (std::size_t i = 0; i < body->size(); ++i) {
+        if ((*body)[i].kind != kind) continue;
+        const Kernel kernel = kernel_of(program, routine, i);
+        out.first += kernel.flops;
+        out.second += kernel.moved_bytes;
+      }
+    }
+    return out;
+  };
+  using enum OperationKind;
+  constexpr double kScores = 4 * 64 * 64 * 2;  // bytes
+  constexpr double kRows = 64 * 32 * 2;        // of queries, keys, values or outputs
+  for (const int n : {2, 4}) {
+    CAPTURE(n);
+    const Laid laid = ring_of(n, false, ContextKind::ring, AttentionKind::unfused);
+    const double flops = 2.0 * 64 * 64 * 32 / n;
+    CHECK(sums(laid, attention_scores) ==
+          std::pair{flops, kScores / n + kRows + kRows});  // n parts of queries, n of keys
+    // Outputs are written by the first part, read and written by others.
+    CHECK(sums(laid, attention_context) ==
+          std::pair{flops, kScores / n + kRows + kRows / n * (2 * n - 1)});
+    CHECK(sums(laid, attention_scores_backward).first == 2 * flops);
+    CHECK(sums(laid, attention_context_backward).first == 2 * flops);
+  }
+}
+
+TEST_CASE("parts of stored scores: the sum of a key's gradients travels with it and comes home") {
+  const Laid laid = ring_of(4, true, ContextKind::ring, AttentionKind::unfused);
+  const auto forward = of_kind(laid.layer().forward, OperationKind::attention_scores);
+  const auto backward = of_kind(laid.layer().backward, OperationKind::attention_scores_backward);
+  REQUIRE(forward.size() == 4);
+  REQUIRE(backward.size() == 4);
+  CHECK(hops(laid.layer().forward).size() == 2 * 3);
+  CHECK(hops(laid.layer().backward).size() == 2 * (3 + 3));
+  const std::vector<int> from{1, 2, 3, 0};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(forward[i].ring_offset == static_cast<int>(i));
+    CHECK(backward[i].ring_offset == from[i]);
+    CHECK(forward[i].accumulate == (i > 0));
+    CHECK(backward[i].accumulate == (i > 0));
+    CHECK(backward[i].writes[0] == backward[0].writes[0]);
+  }
+  CHECK(backward[3].reads[1] == forward[0].reads[1]);
 }
 
 }  // namespace lockstep

@@ -286,8 +286,6 @@ RandomLayout encoder_decoder(RandomLayout layout) {
       EncoderStack{std::max<std::int64_t>(1, drawn.layers - shape.layers), 2 * drawn.sequence, 8};
   layout.model = transformer(shape);
   ParallelConfig& parallel = layout.parallel;
-  const bool exchanges = parallel.cp_kind == ContextKind::ulysses;
-  parallel.cp_kind = exchanges ? ContextKind::ulysses : ContextKind::all_gather;
   parallel.ep = 1;
   parallel.etp = 0;
   parallel.form.router_weights = ParallelConfig{}.form.router_weights;

@@ -241,11 +241,50 @@ TEST_CASE("so they do in stages, with operands kept as cast, and with Muon") {
   check_software(model_of(shape), {context(ContextKind::all_gather, 2, true)});
 }
 
-TEST_CASE("what an encoder and a decoder cannot be cut by is said") {
-  const ParallelConfig parallel = context(ContextKind::ring, 2, false);
-  CHECK(trouble(model_of(t5()), parallel, single_device(parallel)) ==
-        "ring adds up parts of attention with a running softmax, but scores with relative "
-        "positions are stored; it may be ulysses or all_gather");
+// Keys pass along a ring for scores of whole rows, and values for what follows.
+TEST_CASE("an encoder and a decoder whose keys and values travel compute what one device does") {
+  for (const ContextKind kind : {ContextKind::ring, ContextKind::both}) {
+    for (const bool zigzag : {true, false}) {
+      for (const double dropout : {0.0, 0.2}) {
+        CAPTURE(static_cast<int>(kind));
+        CAPTURE(zigzag);
+        TransformerConfig shape = t5();
+        shape.dropout = dropout;
+        const ModelConfig model = model_of(shape);
+        check_contexts(model, kind, zigzag);
+        ParallelConfig parallel = context(kind, 4, zigzag);
+        if (kind == ContextKind::both) parallel.ulysses = 2;
+        check(model, parallel);
+        parallel.sequence_parallel = true;
+        parallel.dp = 2;
+        parallel.global_batch *= 2;
+        parallel.zero = 1;
+        parallel.recompute = Recompute::selective;
+        parallel.overlap = {Overlap::cp};
+        check(model, parallel);
+        parallel.recompute = Recompute::every_second_layer;
+        check(model, parallel);
+      }
+    }
+  }
+}
+
+TEST_CASE("so they do in a ring, in stages, with operands kept as cast, and with Muon") {
+  TransformerConfig shape = t5();
+  shape.encoder->layers = 3;
+  for (const PipelineOrder order :
+       {PipelineOrder::one_f_one_b, PipelineOrder::zb_v, PipelineOrder::dualpipe}) {
+    ParallelConfig parallel = context(ContextKind::ring, 2, true);
+    parallel.pp = 2;
+    parallel.schedule = order;
+    if (order == PipelineOrder::zb_v) {
+      parallel.vpp = 2;
+      parallel.stages = {1, 2, 1, 2};
+    }
+    parallel.global_batch *= 2;
+    check(model_of(shape), parallel);
+  }
+  check_software(model_of(shape), {context(ContextKind::ring, 4, true)});
 }
 
 }  // namespace

@@ -89,6 +89,17 @@ TEST_CASE("encoder-decoder: all-to-alls before and after attention, of both stac
         Sent{23 * 8, 23 * (6 * kTargets + 2 * kInput)});
 }
 
+TEST_CASE("encoder-decoder: keys pass along a ring, and values after them") {
+  const Shown shown("encoder-decoder", {"model.seq=128", "parallel.cp=4", "parallel.cp_kind=ring",
+                                        "parallel.dp=16", "parallel.micro_batch=8"});
+  constexpr std::int64_t kInput = 2LL * 8 * 512 * 4 * 1024 / 4;
+  constexpr std::int64_t kTargets = 2LL * 8 * 128 * 4 * 1024 / 4;
+  // Three hops of each, of the decoder's own tokens and of the encoder's.
+  CHECK(shown.sent("cp", "encoder_layer.forward") == messages(23, 2 * 3, kInput));
+  CHECK(shown.sent("cp", "decoder_layer.forward") ==
+        Sent{23 * 4 * 3, 23 * 2 * 3 * (kTargets + kInput)});
+}
+
 TEST_CASE("diffusion-transformer: what scales tokens is summed where ranks have different ones") {
   constexpr std::int64_t kTokens = 2LL * 32 * 256 * 1152;  // bf16, 32 images
   constexpr std::int64_t kVector = 2LL * 32 * 1152;

@@ -113,6 +113,29 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "encoder and decoder in a ring: keys for scores and values for what follows, each alone") {
+  // As fused: n - 1 hops of both in each pass, and n - 1 of the sums of their gradients, of both
+  // sequences in the decoder. Ring self-attention (Li et al., arXiv 2105.13120, section 3.2).
+  for (const int n : {2, 4}) {
+    CAPTURE(n);
+    TransformerConfig t5 = shape();
+    t5.attention = AttentionKind::unfused;
+    t5.positions = Positions::none;
+    t5.encoder = EncoderStack{.layers = 3, .sequence = 2 * kS, .buckets = 16};
+    ParallelConfig with = layout();
+    with.cp = n;
+    const TrainingStepUnderTest step{transformer(t5), with};
+    const std::int64_t decoder = kLayers * kM;
+    const std::int64_t encoder = 3 * kM;
+    const std::int64_t calls = 2 * (2 * decoder + encoder) * (n - 1);
+    const std::int64_t bytes =
+        2 * (decoder * (kStream + 2 * kStream) + encoder * 2 * kStream) / n * (n - 1);
+    CHECK(step.traffic("cp", Collective::send_recv) == Traffic{3 * calls, 3 * bytes});
+    CHECK(step.traffic("cp").count == 3 * calls);
+  }
+}
+
 TEST_CASE("ring attention: n - 1 hops of keys and values in each pass, n - 1 of their gradients") {
   // One hop passes 2 * 2(s/n)b g d bytes (Liu et al., arXiv 2310.01889). In backward a rank's own
   // keys and values come last, and with them their gradients, which so are at home: n - 1 hops of
