@@ -36,7 +36,8 @@ bool has_key(const JsonValue& value, std::string_view key) {
 }
 
 bool is_hugging_face(const JsonValue& root) {
-  return has_key(root, "model_type") || has_key(root, "architectures");
+  return has_key(root, "model_type") || has_key(root, "architectures") ||
+         has_key(root, "_class_name");
 }
 
 /// A file's document in Lockstep's own form, and the notes on it. A sequence length for a

@@ -24,10 +24,6 @@ inline constexpr double kMostParameters = 1e16;
 [[nodiscard]] MlpConfig read_mlp(ObjectReader& in);
 [[nodiscard]] ResNetConfig read_resnet(ObjectReader& in);
 
-/// Reports heads that do not divide the hidden size and patches that do not divide the image or are
-/// too many; sets the size of heads and the sequence length.
-void check_patches(ObjectReader& in, TransformerConfig& config);
-
 /// T5 without sizes: RMS norms, no biases; scores are stored, since a table is added to them.
 [[nodiscard]] TransformerConfig plain_t5();
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "strategies/models/hugging_face/families.hpp"
@@ -58,41 +57,6 @@ void read_t5(Keys& keys, TransformerConfig& config) {
   for (const std::string_view same : {"dense_act_fn", "is_gated_act"}) (void)keys.find(same);
   config.dropout = keys.probability("dropout_rate", 0.1);
   keys.read_tied(config, true);
-}
-
-/// ViTConfig: one label per image, of as many classes as id2label or num_labels names.
-void read_vit(Keys& keys, TransformerConfig& config) {
-  constexpr std::int64_t kImageNet = 1000;
-  config.causal = false;
-  config.head_bias = true;
-  config.hidden = keys.size("hidden_size", kWidest, 768);
-  config.layers = keys.size("num_hidden_layers", kMostLayers, 12);
-  config.heads = config.kv_heads = keys.size("num_attention_heads", kMostHeads, 12);
-  config.ffn = keys.size("intermediate_size", 4 * kWidest, 3072);
-  if (config.hidden % config.heads != 0)
-    keys.refuse("num_attention_heads",
-                fmt::format("a hidden size of {} is not divisible by {} heads", config.hidden,
-                            config.heads));
-  config.head_size = std::max<std::int64_t>(1, config.hidden / config.heads);
-  ImageInput image;
-  image.side = keys.size("image_size", 8192, 224);
-  image.patch = keys.size("patch_size", 8192, 16);
-  image.channels = keys.size("num_channels", 1024, 3);
-  if (image.side % image.patch != 0)
-    keys.refuse("patch_size", fmt::format("an image of {} pixels is not divisible by patches of {}",
-                                          image.side, image.patch));
-  config.image = image;
-  config.sequence = std::max<std::int64_t>(1, image.tokens());
-  const auto labels = keys.find("id2label");
-  const auto* names = labels ? labels->value()->get_if<JsonObject>() : nullptr;
-  config.vocabulary = names != nullptr && !names->empty()
-                          ? static_cast<std::int64_t>(names->size())
-                          : keys.size("num_labels", kMostWords, kImageNet);
-  (void)keys.find("label2id");
-  read_activation(keys, config, "hidden_act", "gelu");
-  keys.require("qkv_bias", true, "projections without biases are not read");
-  config.dropout = keys.probability("hidden_dropout_prob", 0);
-  config.attention_dropout = keys.probability("attention_probs_dropout_prob", 0);
 }
 
 }  // namespace lockstep::hugging_face

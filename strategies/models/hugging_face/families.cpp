@@ -73,14 +73,24 @@ constexpr std::array kFamilies{
     Family{"vit", "ViT", read_vit},
 };
 
+constexpr std::array kDiffusers{
+    Family{"dit", "DiTTransformer2DModel", read_dit},
+    Family{"dit", "Transformer2DModel", read_dit},
+};
+
 constexpr std::string_view kEncoder = "an encoder has no next token to predict";
 constexpr std::string_view kTwoStacks = "encoder and decoder are two stacks";
 constexpr std::string_view kLinear = "layers of linear attention are not modeled";
 constexpr std::string_view kStateSpace = "state-space layers are not modeled";
 constexpr std::string_view kIndexer = "sparse attention by an indexer is not modeled";
+constexpr std::string_view kText = "models of images that attend to a text as well are not modeled";
 constexpr std::string_view kVision = "models of images without a language model are not read";
 
 constexpr std::array kRefused{
+    RefusedFamily{"FluxTransformer2DModel", kText},
+    RefusedFamily{"PixArtTransformer2DModel", kText},
+    RefusedFamily{"SD3Transformer2DModel", kText},
+    RefusedFamily{"UNet2DConditionModel", kText},
     RefusedFamily{"bart", kTwoStacks},
     RefusedFamily{"bert", kEncoder},
     RefusedFamily{"clip", kVision},
@@ -119,6 +129,10 @@ constexpr std::array kRefused{
 
 std::span<const Family> families() {
   return kFamilies;
+}
+
+std::span<const Family> diffusers_classes() {
+  return kDiffusers;
 }
 
 std::span<const RefusedFamily> refused_families() {

@@ -22,6 +22,8 @@ struct RefusedFamily {
 };
 
 [[nodiscard]] std::span<const Family> families();
+/// Classes of diffusers, by the whole _class_name of their files.
+[[nodiscard]] std::span<const Family> diffusers_classes();
 [[nodiscard]] std::span<const RefusedFamily> refused_families();
 
 // llama.cpp: pre-norm, gated MLP, rotary positions.
@@ -78,7 +80,9 @@ void read_gpt_oss(Keys&, TransformerConfig&);
 void read_llama4(Keys&, TransformerConfig&);
 // encoders.cpp: attention in both directions.
 void read_t5(Keys&, TransformerConfig&);
+// images.cpp
 void read_vit(Keys&, TransformerConfig&);
+void read_dit(Keys&, TransformerConfig&);
 // deepseek.cpp: latent attention, dense first layers.
 void read_deepseek(Keys&, TransformerConfig&);
 void read_deepseek_v2(Keys&, TransformerConfig&);

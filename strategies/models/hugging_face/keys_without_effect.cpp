@@ -38,9 +38,10 @@ constexpr std::array<std::string_view, 71> kKeys{
     // Which experts are chosen, and losses that balance them.
     "norm_topk_prob", "n_group", "topk_group", "topk_method", "scoring_func", "seq_aux"};
 
-constexpr std::array<std::string_view, 7> kMoreKeys{
-    "aux_loss_alpha", "routed_scaling_factor", "use_routing_bias", "input_jitter_noise", "clip_qkv",
-    "layerdrop",      "use_qkv_fusion"};
+constexpr std::array<std::string_view, 9> kMoreKeys{
+    "_class_name",      "_diffusers_version", "aux_loss_alpha", "routed_scaling_factor",
+    "use_routing_bias", "input_jitter_noise", "clip_qkv",       "layerdrop",
+    "use_qkv_fusion"};
 
 template <class Names>
 [[nodiscard]] bool contains(const Names& names, std::string_view key) {

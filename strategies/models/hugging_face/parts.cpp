@@ -87,7 +87,7 @@ void read_activation(Keys& keys, TransformerConfig& config, std::string_view key
                      std::string_view fallback) {
   const auto found = keys.find(key);
   std::vector<std::string_view> names{"gelu",      "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
-                                      "gelu_tanh", "silu",     "swish"};
+                                      "gelu_tanh", "silu",     "swish",     "gelu-approximate"};
   if (!config.gated) names.insert(names.end(), {"relu", "relu2"});
   const std::string name = found ? found->one_of("activation", names) : std::string{fallback};
   const bool silu = name == "silu" || name == "swish";

@@ -15,6 +15,9 @@ namespace {
 using hugging_face::Family;
 using hugging_face::Keys;
 
+/// The name of a class in a config.json of diffusers.
+constexpr std::string_view kDiffusersKey = "_class_name";
+
 /// What a class is for, by the end of its name.
 enum class ClassKind : std::uint8_t { language_model, base, other };
 
@@ -59,8 +62,9 @@ constexpr std::array<std::string_view, 4> kWithHead{
   return out;
 }
 
-[[nodiscard]] const Family* find_family(std::string_view name, std::string_view Family::*by) {
-  for (const Family& family : hugging_face::families()) {
+[[nodiscard]] const Family* find_family(std::string_view name, std::string_view Family::*by,
+                                        std::span<const Family> among = hugging_face::families()) {
+  for (const Family& family : among) {
     if (family.*by == name) return &family;
   }
   return nullptr;
@@ -78,8 +82,10 @@ void complain(Keys& keys, std::string_view key, std::string_view name) {
   if (const std::string_view why = why_refused(name); !why.empty()) {
     return keys.refuse(key, fmt::format("{}: {}", in_quotes(name), why));
   }
+  const bool of_diffusers = key == kDiffusersKey;
   std::vector<std::string_view> known;
-  for (const Family& family : hugging_face::families()) {
+  for (const Family& family :
+       of_diffusers ? hugging_face::diffusers_classes() : hugging_face::families()) {
     known.push_back(key == "model_type" ? family.type : family.architecture);
   }
   keys.refuse(key, fmt::format("the family {} is not known; those that are read: {}; a model can "
@@ -89,6 +95,12 @@ void complain(Keys& keys, std::string_view key, std::string_view name) {
 
 /// By model_type, else by what the class's name begins with; noted where neither is known.
 [[nodiscard]] const Family* family_of(Keys& keys, const std::optional<std::string>& outer_type) {
+  if (const auto name = text_of(keys, kDiffusersKey)) {
+    const Family* family =
+        find_family(*name, &Family::architecture, hugging_face::diffusers_classes());
+    if (family == nullptr) complain(keys, kDiffusersKey, *name);
+    return family;
+  }
   std::optional<std::string> type = text_of(keys, "model_type");
   if (!type) type = outer_type;
   if (type) {
@@ -183,7 +195,8 @@ struct ReadText {
 bool is_hugging_face(const ValueReader& value) {
   const auto* object = value.value() == nullptr ? nullptr : value.value()->get_if<JsonObject>();
   return object != nullptr && (find_member(*object, "model_type") != nullptr ||
-                               find_member(*object, "architectures") != nullptr);
+                               find_member(*object, "architectures") != nullptr ||
+                               find_member(*object, kDiffusersKey) != nullptr);
 }
 
 ModelConfig read_hugging_face(ObjectReader& in) {

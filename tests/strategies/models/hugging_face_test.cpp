@@ -377,6 +377,49 @@ TEST_CASE("ViT: patches, a class token, positions of both, a classifier of the l
                  "one is read: ViTForImageClassification"));
 }
 
+// As diffusers writes transformer/config.json of facebook/DiT-XL-2-256.
+const std::string kDit =
+    R"("_class_name": "Transformer2DModel", "_diffusers_version": "0.12.0.dev0",
+       "activation_fn": "gelu-approximate", "attention_bias": true, "attention_head_dim": 72,
+       "cross_attention_dim": null, "dropout": 0.0, "in_channels": 4,
+       "norm_elementwise_affine": false, "norm_num_groups": 32, "norm_type": "ada_norm_zero",
+       "num_attention_heads": 16, "num_embeds_ada_norm": 1000, "num_layers": 28,
+       "only_cross_attention": false, "out_channels": 8, "patch_size": 2, "sample_size": 32,
+       "upcast_attention": false, "use_linear_projection": false)";
+
+TEST_CASE("config.json of diffusers: a DiT has the parameters of its paper, 675 million") {
+  const ModelConfig model = read(kDit);
+  CHECK(total(model) == 675'129'632);  // as of configs/models/dit-xl-2.json (count_test.cpp)
+  CHECK(shape(model).diffusion->learned_variance);
+  CHECK(shape(model).sequence == 256);
+  CHECK(model.name == "dit");
+  REQUIRE(model.notes.size() == 1);
+  CHECK(contains(model.notes[0], "counted once"));
+  // The class of its own has these sizes where none are given, but no variance.
+  const ModelConfig plain = read(R"("_class_name": "DiTTransformer2DModel")");
+  CHECK(total(plain) == 675'129'632 - (1152 + 1) * 16);
+  CHECK(!shape(plain).diffusion->learned_variance);
+  CHECK(total(read(R"("_class_name": "DiTTransformer2DModel", "out_channels": 8)")) == 675'129'632);
+}
+
+TEST_CASE("config.json of diffusers: what is not read is said") {
+  const auto dit = [](const std::string& more) {
+    return error_of(R"("_class_name": "DiTTransformer2DModel", )" + more);
+  };
+  CHECK(
+      contains(dit(R"("norm_type": "ada_norm_single")"), "/norm_type: layers that are not scaled"));
+  CHECK(contains(dit(R"("out_channels": 5)"), "/out_channels: of 4 latent values"));
+  CHECK(contains(dit(R"("patch_size": 3)"), "/patch_size: an image of 32 pixels"));
+  CHECK(contains(dit(R"("attention_bias": false)"), "/attention_bias"));
+  CHECK(contains(dit(R"("activation_fn": "silu")"), "/activation_fn"));
+  CHECK(contains(dit(R"("cross_attention_dim": 1152)"), "/cross_attention_dim"));
+  CHECK(contains(error_of(R"("_class_name": "PixArtTransformer2DModel")"),
+                 "/_class_name: \"PixArtTransformer2DModel\": models of images that attend to a "
+                 "text as well are not modeled"));
+  CHECK(contains(error_of(R"("_class_name": "AutoencoderKL")"),
+                 "those that are read: DiTTransformer2DModel, Transformer2DModel"));
+}
+
 TEST_CASE("a family stands once in the table") {
   std::set<std::string_view> types;
   std::set<std::string_view> architectures;

@@ -86,7 +86,8 @@ bool is_hugging_face(const ValueReader& value) {
   if (!value.is_object()) return false;
   const auto& members = *value.value()->get_if<JsonObject>();
   return find_member(members, "model_type") != nullptr ||
-         find_member(members, "architectures") != nullptr;
+         find_member(members, "architectures") != nullptr ||
+         find_member(members, "_class_name") != nullptr;
 }
 
 ModelConfig read_hugging_face(ObjectReader& in) {
