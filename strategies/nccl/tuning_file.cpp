@@ -420,19 +420,19 @@ class TuningReader {
   bool extends_;
 };
 
-NcclTuning read_tuning(ObjectReader& in, const std::filesystem::path& folder) {
-  return read_extending<NcclTuning>(in, folder,
-                                    [](ObjectReader& of, NcclTuning& out, bool extends) {
-                                      TuningReader{out, extends}.read(of);
-                                    });
+NcclTuning read_tuning(ObjectReader& in, const std::filesystem::path& file) {
+  return read_extending<NcclTuning>(in, file, [](ObjectReader& of, NcclTuning& out, bool extends) {
+    TuningReader{out, extends}.read(of);
+  });
 }
 
 }  // namespace
 
 NcclTuning read_nccl_tuning(const JsonDocument& document, std::string id,
                             const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / (id + ".json");
   NcclTuning out =
-      read_document(document, [&folder](ObjectReader& in) { return read_tuning(in, folder); });
+      read_document(document, [&file](ObjectReader& in) { return read_tuning(in, file); });
   out.id = std::move(id);
   return out;
 }

@@ -9,6 +9,7 @@
 
 #include "sim/config/json_schema.hpp"
 #include "sim/config/json_values.hpp"
+#include "sim/config/memory_file.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/scenario/scenario_checks.hpp"
 #include "strategies/scenario/scenario_cluster.hpp"
@@ -137,13 +138,16 @@ void read_budget(ObjectReader& in, Parts& parts) {
 void read_stack(ObjectReader& in, Parts& parts, const ScenarioFolders& folders) {
   const auto at =
       in.optional({"stack",
-                   "Software stack of configs/stacks (default: a validated one, by device, "
-                   "precision and ZeRO stage; see configs/scenarios/README.md)"});
+                   "Software stack of configs/stacks, or the path of a file (default: a validated "
+                   "one, by device, precision and ZeRO stage; see configs/scenarios/README.md)"});
   if (!at) return;
   parts.stack = at->string();
   if (!at->is_string()) return;
   const auto file = find_file(*at, parts.stack, "software stack", "stacks", folders);
-  if (file) parts.stack = name_of_file(parts.stack, *file, folders);
+  if (!file) return;
+  const std::string name = name_of_file(file->stem().string(), *file, folders);
+  const bool shipped = *file == software_stack_file(folders.configs / "stacks", name);
+  parts.stack = shipped ? name : file->string();
 }
 
 /// The default where the scenario names no stack.
@@ -207,8 +211,8 @@ void take_recipe(ObjectReader& in, const std::optional<ValueReader>& parallel, P
     file = find_file(at, recipe.id, "precision", "precisions", folders);
   }
   if (!file) return;
-  const auto found =
-      or_noted(in.self().problems(), [&] { return load_precision_recipe(*file).recipe; });
+  const auto found = or_noted(in.self().problems(),
+                              [&] { return load_precision_recipe(*file, folders.configs).recipe; });
   if (!found) return;
   const std::string id = of_stack ? recipe.id : name_of_file(recipe.id, *file, folders);
   recipe = *found;
@@ -221,7 +225,7 @@ void take_recipe(ObjectReader& in, const std::optional<ValueReader>& parallel, P
 void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& parallel, Parts& parts,
                         const ScenarioFolders& folders) {
   const std::filesystem::path stacks = folders.configs / "stacks";
-  if (!std::filesystem::exists(stacks / (parts.stack + ".json"))) return;
+  if (!file_exists(software_stack_file(stacks, parts.stack))) return;
   const auto stack =
       or_noted(in.self().problems(), [&] { return find_software_stack(stacks, parts.stack); });
   if (!stack) return;

@@ -12,10 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_path(std::string_view name) {
-  return name.find('/') != std::string_view::npos || name.find(".json") != std::string_view::npos;
-}
-
 std::optional<fs::path> find_path(const ValueReader& at, std::string_view name,
                                   const fs::path& folder) {
   for (const fs::path& path : {folder / fs::path{name}, fs::path{name}}) {
@@ -41,7 +37,7 @@ std::optional<fs::path> find_file(const ValueReader& at, std::string_view name,
                                   std::string_view noun, std::string_view folder,
                                   const ScenarioFolders& folders) {
   if (name.empty()) return std::nullopt;  // has been noted
-  if (is_path(name)) return find_path(at, name, folders.scenario);
+  if (is_file_path(name)) return find_path(at, name, folders.scenario);
   const auto names = or_noted(at.problems(), [&] { return ConfigNames{folders.configs, folder}; });
   if (!names) return std::nullopt;
   if (const auto id = names->known(name)) return names->file_of(*id);
@@ -55,7 +51,7 @@ std::string name_of_file(std::string_view written, const fs::path& file,
                          const ScenarioFolders& folders) {
   const fs::path shipped = folders.configs.lexically_normal();
   const bool is_shipped = file.lexically_normal().parent_path().parent_path() == shipped;
-  return is_path(written) || !is_shipped ? std::string{written} : file.stem().string();
+  return is_file_path(written) || !is_shipped ? std::string{written} : file.stem().string();
 }
 
 }  // namespace lockstep

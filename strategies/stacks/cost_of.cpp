@@ -58,15 +58,14 @@ KernelFigures kernels_of(const Device& device, const std::filesystem::path& conf
 
 /// The first implementation that the stack prefers and the device has.
 const std::pair<const std::string, AttentionFigures>& attention_of(
-    const KernelFigures& kernels, const SoftwareStack& stack,
-    const std::filesystem::path& configs) {
+    const KernelFigures& kernels, const SoftwareStack& stack, const std::filesystem::path& file) {
   for (const std::string& name : stack.attention) {
     const auto found = kernels.attention.find(name);
     if (found != kernels.attention.end()) return *found;
   }
   std::string has;
   for (const auto& [name, figures] : kernels.attention) has += (has.empty() ? "" : ", ") + name;
-  refuse(configs / "stacks" / (stack.id + ".json"), "/attention/value",
+  refuse(file, "/attention/value",
          "no implementation that " + kernels.name + " has figures of: " + has);
 }
 
@@ -234,15 +233,16 @@ DeviceModel device_model(const Device& device, const std::string& stack_id,
                          const std::filesystem::path& configs_folder,
                          const Calibration* calibration, std::int64_t devices) {
   const std::filesystem::path& configs = configs_folder.empty() ? device.configs : configs_folder;
-  const SoftwareStack stack =
-      find_software_stack(configs / "stacks", stack_or_default(stack_id, device.kernels));
+  const std::string name = stack_or_default(stack_id, device.kernels);
+  const SoftwareStack stack = find_software_stack(configs / "stacks", name);
   const KernelFigures kernels = kernels_of(device, configs, calibration);
   DeviceModel model;
   set_peaks(model, device);
   model.memory_bandwidth = device.memory->bandwidth;
   model.multiprocessors = *device.multiprocessors;
   model.gemms = gemms_of(kernels);
-  const auto& [attention, figures] = attention_of(kernels, stack, configs);
+  const auto& [attention, figures] =
+      attention_of(kernels, stack, software_stack_file(configs / "stacks", name));
   model.attention = figures;
   model.launch = kernels.launch;
   model.memory_efficiency = kernels.memory_efficiency;

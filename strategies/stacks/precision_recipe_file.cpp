@@ -7,6 +7,7 @@
 #include "sim/config/reader.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "topologies/devices/device_figure.hpp"
+#include "topologies/files/config_names.hpp"
 
 namespace lockstep {
 
@@ -129,25 +130,30 @@ class RecipeReader {
   FigureReader reader_;
 };
 
-PrecisionRecipeFile read_recipe(ObjectReader& in, const std::filesystem::path& folder) {
+PrecisionRecipeFile read_recipe(ObjectReader& in, const std::filesystem::path& file,
+                                const std::filesystem::path& configs) {
   return read_extending<PrecisionRecipeFile>(
-      in, folder, [](ObjectReader& of, PrecisionRecipeFile& out, bool extends) {
+      in, file,
+      [](ObjectReader& of, PrecisionRecipeFile& out, bool extends) {
         RecipeReader{out, extends}.read(of);
-      });
+      },
+      extended_or_shipped(configs, "precisions"));
 }
 
 }  // namespace
 
-PrecisionRecipeFile read_precision_recipe(const JsonDocument& document, std::string id) {
-  const std::filesystem::path folder = std::filesystem::path{document.file}.parent_path();
-  PrecisionRecipeFile out =
-      read_document(document, [&folder](ObjectReader& in) { return read_recipe(in, folder); });
+PrecisionRecipeFile read_precision_recipe(const JsonDocument& document, std::string id,
+                                          const std::filesystem::path& configs) {
+  PrecisionRecipeFile out = read_document(document, [&](ObjectReader& in) {
+    return read_recipe(in, std::filesystem::path{document.file}, configs);
+  });
   out.recipe.id = std::move(id);
   return out;
 }
 
-PrecisionRecipeFile load_precision_recipe(const std::filesystem::path& path) {
-  return read_precision_recipe(read_json(path), path.stem().string());
+PrecisionRecipeFile load_precision_recipe(const std::filesystem::path& path,
+                                          const std::filesystem::path& configs) {
+  return read_precision_recipe(read_json(path), path.stem().string(), configs);
 }
 
 JsonValue precision_schema() {
@@ -155,7 +161,7 @@ JsonValue precision_schema() {
       "precision recipe",
       "GEMMs in at most 8 bits: which, and how their operands are made and kept. Every "
       "value has its own source.",
-      [](ObjectReader& in) { return read_recipe(in, {}); });
+      [](ObjectReader& in) { return read_recipe(in, {}, {}); });
 }
 
 }  // namespace lockstep

@@ -18,13 +18,15 @@ struct PrecisionRecipeFile {
   std::vector<FigureSource> sources{};
 };
 
-/// A file that `extends` another of its folder only contains differences. Throws ConfigError with
-/// every problem of the file.
-[[nodiscard]] PrecisionRecipeFile load_precision_recipe(const std::filesystem::path& path);
+/// A file that `extends` another of its folder, or a shipped one of `configs`, only contains
+/// differences. Throws ConfigError with every problem of the file.
+[[nodiscard]] PrecisionRecipeFile load_precision_recipe(const std::filesystem::path& path,
+                                                        const std::filesystem::path& configs = {});
 
 /// The same from a document in memory.
 [[nodiscard]] PrecisionRecipeFile read_precision_recipe(const JsonDocument& document,
-                                                        std::string id);
+                                                        std::string id,
+                                                        const std::filesystem::path& configs = {});
 
 /// configs/schema/precision.schema.json.
 [[nodiscard]] JsonValue precision_schema();

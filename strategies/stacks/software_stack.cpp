@@ -9,6 +9,7 @@
 #include "sim/config/reader.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "topologies/devices/device_figure.hpp"
+#include "topologies/files/config_names.hpp"
 
 namespace lockstep {
 
@@ -349,19 +350,23 @@ class StackReader {
   FigureReader reader_;
 };
 
-SoftwareStack read_stack(ObjectReader& in, const std::filesystem::path& folder) {
-  return read_extending<SoftwareStack>(in, folder,
-                                       [](ObjectReader& of, SoftwareStack& out, bool extends) {
-                                         StackReader{out, extends}.read(of);
-                                       });
+SoftwareStack read_stack(ObjectReader& in, const std::filesystem::path& file,
+                         const std::filesystem::path& configs) {
+  return read_extending<SoftwareStack>(
+      in, file,
+      [](ObjectReader& of, SoftwareStack& out, bool extends) {
+        StackReader{out, extends}.read(of);
+      },
+      extended_or_shipped(configs, "stacks"));
 }
 
 }  // namespace
 
-SoftwareStack read_software_stack(const JsonDocument& document, std::string id) {
-  const std::filesystem::path folder = std::filesystem::path{document.file}.parent_path();
-  SoftwareStack out =
-      read_document(document, [&folder](ObjectReader& in) { return read_stack(in, folder); });
+SoftwareStack read_software_stack(const JsonDocument& document, std::string id,
+                                  const std::filesystem::path& configs) {
+  SoftwareStack out = read_document(document, [&](ObjectReader& in) {
+    return read_stack(in, std::filesystem::path{document.file}, configs);
+  });
   out.id = std::move(id);
   return out;
 }
@@ -371,18 +376,25 @@ JsonValue stack_schema() {
       "software stack",
       "A software stack: attention implementation, kernel fusion and host costs. Every "
       "value has its own source.",
-      [](ObjectReader& in) { return read_stack(in, {}); });
+      [](ObjectReader& in) { return read_stack(in, {}, {}); });
 }
 
-SoftwareStack load_software_stack(const std::filesystem::path& path) {
-  return read_software_stack(read_json(path), path.stem().string());
+SoftwareStack load_software_stack(const std::filesystem::path& path,
+                                  const std::filesystem::path& configs) {
+  return read_software_stack(read_json(path), path.stem().string(), configs);
 }
 
 std::vector<std::string> software_stack_ids(const std::filesystem::path& folder) {
   return device_ids(folder);  // ids are names of .json files there as well
 }
 
+std::filesystem::path software_stack_file(const std::filesystem::path& folder,
+                                          const std::string& stack) {
+  return is_file_path(stack) ? std::filesystem::path{stack} : folder / (stack + ".json");
+}
+
 SoftwareStack find_software_stack(const std::filesystem::path& folder, const std::string& id) {
+  if (is_file_path(id)) return load_software_stack(id, folder.parent_path());
   const std::vector<std::string> ids = software_stack_ids(folder);
   if (std::find(ids.begin(), ids.end(), id) != ids.end()) {
     return load_software_stack(folder / (id + ".json"));

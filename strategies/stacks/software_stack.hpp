@@ -76,12 +76,14 @@ struct SoftwareStack {
   std::vector<FigureSource> sources{};
 };
 
-/// A file that `extends` another of its folder only contains differences. Throws ConfigError with
-/// every problem of the file.
-[[nodiscard]] SoftwareStack load_software_stack(const std::filesystem::path& path);
+/// A file that `extends` another of its folder, or a shipped one of `configs`, only contains
+/// differences. Throws ConfigError with every problem of the file.
+[[nodiscard]] SoftwareStack load_software_stack(const std::filesystem::path& path,
+                                                const std::filesystem::path& configs = {});
 
 /// The same from a document in memory.
-[[nodiscard]] SoftwareStack read_software_stack(const JsonDocument& document, std::string id);
+[[nodiscard]] SoftwareStack read_software_stack(const JsonDocument& document, std::string id,
+                                                const std::filesystem::path& configs = {});
 
 /// configs/schema/stack.schema.json.
 [[nodiscard]] JsonValue stack_schema();
@@ -90,7 +92,12 @@ struct SoftwareStack {
 /// folder cannot be read.
 [[nodiscard]] std::vector<std::string> software_stack_ids(const std::filesystem::path& folder);
 
-/// The stack with an id in a folder. Throws ConfigError with a suggestion if there is none.
+/// The file of a stack: one of the folder by its id, or any by its path.
+[[nodiscard]] std::filesystem::path software_stack_file(const std::filesystem::path& folder,
+                                                        const std::string& stack);
+
+/// The stack with an id in a folder, or of a file with this path. Throws ConfigError with a
+/// suggestion if there is none.
 [[nodiscard]] SoftwareStack find_software_stack(const std::filesystem::path& folder,
                                                 const std::string& id);
 

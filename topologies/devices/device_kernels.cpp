@@ -116,8 +116,8 @@ class KernelReader {
   FigureReader reader_;
 };
 
-KernelFigures read_figures(ObjectReader& in, const std::filesystem::path& folder) {
-  return read_extending<KernelFigures>(in, folder,
+KernelFigures read_figures(ObjectReader& in, const std::filesystem::path& file) {
+  return read_extending<KernelFigures>(in, file,
                                        [](ObjectReader& of, KernelFigures& out, bool extends) {
                                          KernelReader{out, extends}.read(of);
                                        });
@@ -127,8 +127,9 @@ KernelFigures read_figures(ObjectReader& in, const std::filesystem::path& folder
 
 KernelFigures read_kernel_figures(const JsonDocument& document, std::string id,
                                   const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / (id + ".json");
   KernelFigures out =
-      read_document(document, [&folder](ObjectReader& in) { return read_figures(in, folder); });
+      read_document(document, [&file](ObjectReader& in) { return read_figures(in, file); });
   out.id = std::move(id);
   return out;
 }

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "sim/config/complaint.hpp"
+#include "sim/config/memory_file.hpp"
 #include "sim/config/reader.hpp"
 #include "topologies/devices/device.hpp"
 
@@ -53,6 +54,21 @@ ConfigNames::ConfigNames(const std::filesystem::path& configs, std::string_view 
     read_aliases(in, take);
     return true;
   });
+}
+
+bool is_file_path(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.find(".json") != std::string_view::npos;
+}
+
+ExtendedFile extended_or_shipped(const std::filesystem::path& configs, std::string_view folder) {
+  return
+      [configs, of = std::string{folder}](const std::filesystem::path& own, std::string_view name) {
+        const std::filesystem::path next = extended_next_to(own, name);
+        if (configs.empty() || file_exists(next)) return next;
+        const ConfigNames names{configs, of};
+        const auto id = names.known(name);
+        return id ? names.file_of(*id) : next;
+      };
 }
 
 JsonValue aliases_schema() {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/extends.hpp"
 #include "sim/config/json.hpp"
 
 /// Names of shipped files: devices, clusters, models, scenarios, software stacks.
@@ -45,6 +46,14 @@ class ConfigNames {
   std::vector<std::string> ids_;  // sorted
   std::vector<Alias> aliases_;    // in the order of the file
 };
+
+/// Whether a name is that of a file by its path: with a slash or ".json".
+[[nodiscard]] bool is_file_path(std::string_view name);
+
+/// What a file means by a name after `extends`: a file of its folder, else the shipped one of
+/// `configs`/`folder` with this name or alias.
+[[nodiscard]] ExtendedFile extended_or_shipped(const std::filesystem::path& configs,
+                                               std::string_view folder);
 
 /// configs/schema/aliases.schema.json.
 [[nodiscard]] JsonValue aliases_schema();

@@ -95,19 +95,33 @@ TEST_CASE("a stack that extends another only contains differences") {
   CHECK(other.kinds[softmax].traffic == base.kinds[softmax].traffic);
 }
 
-TEST_CASE("a stack may extend a whole one of its folder only") {
-  const auto refused = [](const std::string& name) {
+TEST_CASE("a stack may extend one that extends another, of its folder or a shipped one") {
+  const auto read = [](const std::string& name, const std::filesystem::path& file,
+                       const std::filesystem::path& configs = {}) {
+    return read_software_stack(
+        parse_json(R"({"extends": ")" + name + R"(", "name": "n"})", file.string()), "own",
+        configs);
+  };
+  const auto refused = [&](const std::string& name) {
     try {
-      (void)read_software_stack(parse_json(R"({"extends": ")" + name + R"(", "name": "n"})",
-                                           (kStacks / "own.json").string()),
-                                "own");
+      (void)read(name, kStacks / "own.json");
     } catch (const ConfigError& error) {
       return std::string{error.what()};
     }
     return std::string{"accepted"};
   };
-  CHECK(refused("fsdp2").find("must be whole itself") != std::string::npos);
+  CHECK(refused("own").find("a file that extends itself") != std::string::npos);
   CHECK(refused("nothing").find("the file it extends cannot be used") != std::string::npos);
+  // fsdp2 extends another one itself.
+  const SoftwareStack fsdp2 = load_software_stack(kStacks / "fsdp2.json");
+  CHECK(read("fsdp2", kStacks / "own.json").host_time == fsdp2.host_time);
+  // From elsewhere, by name or alias.
+  for (const char* name : {"fsdp2", "torchtitan"}) {
+    const SoftwareStack own = read(name, "/elsewhere/own.json", kStacks.parent_path());
+    CHECK(own.name == "n");
+    CHECK(own.fp8 == fsdp2.fp8);
+    CHECK(own.kinds.size() == fsdp2.kinds.size());
+  }
 }
 
 TEST_CASE("an unknown stack is one error with the nearest name") {

@@ -33,8 +33,7 @@ namespace {
 /// A file that is named by its path.
 bool is_path(const std::string& name) {
   std::error_code ignored;
-  return name.find('/') != std::string::npos || name.find(".json") != std::string::npos ||
-         (!name.empty() && fs::exists(name, ignored));
+  return is_file_path(name) || (!name.empty() && fs::exists(name, ignored));
 }
 
 }  // namespace
