@@ -49,6 +49,7 @@ struct ReplayResult {
 struct ReplayProgress {
   TimePoint now;
   double share = 0;  // of the streams' operations that began; without streams, of all transfers
+  const StreamEnds* stream_ends = nullptr;  // until now; without streams: null
 };
 
 /// Called occasionally during a long replay.

@@ -15,8 +15,10 @@ namespace lockstep {
 /// blocks nothing, mostly the links of the GPUs are left.
 class TightRoutes {
  public:
-  /// Routes of more hops together are not looked at: all links are kept.
-  static constexpr std::size_t kMostHops = std::size_t{1} << 23U;
+  /// Routes of more hops together are not looked at: all links are kept. A second of time.
+  static constexpr std::size_t kMostHops = std::size_t{1} << 28U;
+  /// The same of routes in which one link stands for those that are crossed together: 256 MiB.
+  static constexpr std::size_t kMostHopsOfBundles = std::size_t{1} << 24U;
 
   TightRoutes() = default;
   /// Messages go some of these ways; duplicates count once. `only_ports`: other links are

@@ -29,6 +29,8 @@ class StreamEnds {
   [[nodiscard]] Iterator end() const;
 
   [[nodiscard]] std::size_t operations(std::size_t stream) const { return rows_[stream].size; }
+  /// Operations of the stream that are in no piece of another's.
+  [[nodiscard]] std::size_t own(std::size_t stream) const { return rows_[stream].own.size(); }
   /// Zero if it has none.
   [[nodiscard]] TimePoint at(std::size_t stream, std::size_t operation) const {
     const Ends& row = rows_[stream];

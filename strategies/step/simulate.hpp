@@ -51,6 +51,9 @@ struct SimulationOptions {
   OnReplay on_replay{};                             // called periodically during the replay
   bool link_series = false;                         // record SimulatedTrainingStep::links
   std::function<void(double share)> on_lowering{};  // called while the step is expanded
+  /// Of all ranks: operations whose times are not those of another rank, shifted. Beyond that the
+  /// replay ends with TrainingStepTooLarge; 8 bytes each.
+  double most_distinct = 2.5e8;
 };
 
 class ProgramStuck : public Error {
@@ -62,7 +65,7 @@ class ProgramStuck : public Error {
 class TrainingStepTooLarge : public Error {
  public:
   explicit TrainingStepTooLarge(const std::string& message)
-      : Error{ErrorCode::negative_result, message} {}
+      : Error{ErrorCode::invalid_input, message} {}
 };
 
 struct SimulatedTrainingStep {

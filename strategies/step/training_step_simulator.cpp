@@ -27,9 +27,15 @@ namespace {
 
 /// Beyond so many activities and messages all ranks take longer than a user waits.
 constexpr double kMostForAllRanks = 6e6;
-/// Beyond so many operations, each of 5 to 10 bytes where ranks share programs, few machines of
-/// users have the room.
-constexpr double kMostOperations = 2.5e8;
+/// Beyond so many operations with programs and times of their own few machines of users have the
+/// memory: 8 to 40 bytes each.
+constexpr double kMostOwn = 2.5e8;
+/// Classes of more operations, each of which is written down, are not simulated instead of all
+/// ranks, which share programs: 40 bytes each, where ranks take 5.
+constexpr double kMostOfClasses = 1e8;
+/// Beyond so many operations of ranks that share programs, what they call and send to takes more
+/// memory than machines of users have: 5 bytes each.
+constexpr double kMostShared = 4e9;
 /// Of a collective: two rounds of a ring, over several channels.
 constexpr double kMessagesPerMember = 8;
 
@@ -201,13 +207,55 @@ class Simulation {
     check_room();
   }
 
+  /// Beforehand; watch_distinct() looks at what only the replay can know.
   void check_room() const {
     const double operations = operations_of(ranks_);
-    if (operations <= kMostOperations) return;
+    const bool shared = all_share_work();
+    const double most = shared ? kMostShared : kMostOwn;
+    if (operations <= most) return;
     throw TrainingStepTooLarge{fmt::format(
-        "{} ranks differ from each other, {:.0f} million operations in all; at the most {:.0f} "
-        "million can be simulated; --fidelity auto simulates one rank of each kind",
-        ranks_.size(), operations / 1e6, kMostOperations / 1e6)};
+        "{} ranks {}, {:.0f} million operations in all; at the most {:.0f} million can be "
+        "simulated; --fidelity auto simulates one rank of each kind",
+        ranks_.size(), shared ? "in classes of their own" : "are simulated one by one",
+        operations / 1e6, most / 1e6)};
+  }
+
+  /// Whether ranks that are in one state follow each other, so that times are kept of those alone
+  /// that differ.
+  [[nodiscard]] bool all_share_work() const {
+    return !fold_ && fidelity_ == Fidelity::all_ranks && options_.fold != Folding::off &&
+           options_.network != NetworkModel::queue && !logs_transfers();
+  }
+
+  [[nodiscard]] bool logs_transfers() const { return options_.link_series && !fold_ && !classes_; }
+
+  /// Ends a replay in which too many operations have times of their own.
+  void watch_distinct(const ReplayProgress& progress) const {
+    if (progress.stream_ends == nullptr) return;
+    double own = 0;
+    std::set<EndpointId> differ;
+    for (std::size_t s = 0; s < progress.stream_ends->size(); ++s) {
+      if (progress.stream_ends->own(s) == 0) continue;
+      own += static_cast<double>(progress.stream_ends->own(s));
+    }
+    if (own <= options_.most_distinct) return;
+    for (std::size_t s = 0; s < progress.stream_ends->size(); ++s)
+      if (progress.stream_ends->own(s) > 0) differ.insert(lowered_.workload.streams[s].endpoint);
+    throw TrainingStepTooLarge{fmt::format(
+        "{} of {} ranks have times of their own, of {:.0f} million operations after {:.0f} % of "
+        "the step; at the most {:.0f} million can be simulated; --fidelity auto simulates one rank "
+        "of each kind",
+        differ.size(), ranks_.size(), own / 1e6, 100 * progress.share,
+        options_.most_distinct / 1e6)};
+  }
+
+  [[nodiscard]] OnReplay during_replay() const {
+    if (!all_share_work() || operations_of(ranks_) <= options_.most_distinct)
+      return options_.on_replay;
+    return [this](const ReplayProgress& progress) {
+      watch_distinct(progress);
+      if (options_.on_replay) options_.on_replay(progress);
+    };
   }
 
   [[nodiscard]] bool may_fold(const Work& work, bool free) const {
@@ -229,7 +277,7 @@ class Simulation {
 
   [[nodiscard]] bool helps(bool free) const {
     const bool always = options_.fold == Folding::always;
-    const double most = always ? kMostOperations : kMostForAllRanks;
+    const double most = always ? kMostOwn : kMostForAllRanks;
     if (free && fold_->work(cluster_.gpus_per_node()) > most) return false;
     return always || saves_half();
   }
@@ -239,8 +287,9 @@ class Simulation {
   /// Of a large step: each class has a program of its own, where ranks of a role share one, so that
   /// it takes less to simulate all ranks and to report the representatives.
   [[nodiscard]] bool too_many_classes(const Work& work) const {
-    if (saves_half() || work.all <= kMostForAllRanks) return false;
-    return operations_of(simulated_ranks(program_, Fidelity::all_ranks)) <= kMostOperations;
+    if (work.all <= kMostForAllRanks) return false;
+    if (saves_half() && operations_of(fold_->representatives()) <= kMostOfClasses) return false;
+    return operations_of(simulated_ranks(program_, Fidelity::all_ranks)) <= kMostShared;
   }
 
   [[nodiscard]] double operations_of(const std::vector<int>& ranks) const {
@@ -289,9 +338,9 @@ class Simulation {
 
   void replay_all() {
     lower();
-    lowered_.workload.logs_transfers = options_.link_series && !times_ && !fold_ && !classes_;
+    lowered_.workload.logs_transfers = logs_transfers() && !times_;
     const auto play = options_.fold == Folding::off ? replay : replay_reusing;
-    result_ = play(network(), lowered_.workload, options_.network, options_.on_replay);
+    result_ = play(network(), lowered_.workload, options_.network, during_replay());
     if (!result_.unfinished.empty()) throw_stuck(result_);
   }
 

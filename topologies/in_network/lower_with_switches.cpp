@@ -24,7 +24,10 @@ class SwitchRouter final : public Router {
         forests_{forests.begin(), forests.end()},
         seed_{seed},
         stretches_{cluster, policy},
-        others_{std::move(others)} {}
+        others_{std::move(others)} {
+    for (const SwitchForest& forest : forests_)
+      for (const VertexId vertex : forest.vertices) in_nodes_ = in_nodes_ && !in_fabric(vertex);
+  }
 
   [[nodiscard]] bool route(EndpointId from, EndpointId to, Route& route) const override {
     if (!is_switch(from) && !is_switch(to)) return others_->route(from, to, route);
@@ -41,6 +44,16 @@ class SwitchRouter final : public Router {
       return down(forest, *below, *above, hash, route);
     }
     return false;
+  }
+
+  /// Routes to switches of the fabric cross some links of a bundle without the others.
+  [[nodiscard]] bool has_outlines() const override { return in_nodes_ && others_->has_outlines(); }
+  [[nodiscard]] bool outline(EndpointId from, EndpointId to, Route& route) const override {
+    if (!in_nodes_ || is_switch(from) || is_switch(to)) return this->route(from, to, route);
+    return others_->outline(from, to, route);
+  }
+  [[nodiscard]] LinkId stands_for(LinkId link) const override {
+    return in_nodes_ ? others_->stands_for(link) : link;
   }
 
  private:
@@ -115,6 +128,7 @@ class SwitchRouter final : public Router {
   std::uint64_t seed_;
   RouteSegments stretches_;
   std::shared_ptr<const Router> others_;
+  bool in_nodes_ = true;  // all switches that reduce
 };
 
 }  // namespace

@@ -67,7 +67,7 @@ ReplayProgress Engine::progress(std::uint64_t transfers) const {
   std::uint64_t all = 0;
   for (std::size_t s = 0; s < streams_.size(); ++s) begun += streams_[s].index;
   for (std::size_t s = 0; s < streams_.size(); ++s) all += streams_.ends().operations(s);
-  return {now(), share_of(begun, all)};
+  return {now(), share_of(begun, all), &streams_.ends()};
 }
 
 }  // namespace lockstep

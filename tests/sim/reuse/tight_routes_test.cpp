@@ -61,6 +61,41 @@ TEST_CASE("links that the messages of a workload cannot fill are left out, laten
   CHECK(links_of(Fabric{}.of({{0, 2, 7}}).of({0, 2, 7}).route) == std::vector<LinkId>{0});
 }
 
+/// Every route leaves over a link of the sender and is split over as many cables as there are.
+class Trunk final : public Router {
+ public:
+  Trunk(std::uint32_t hosts, std::uint32_t cables) : hosts_{hosts}, cables_{cables} {}
+  [[nodiscard]] bool route(EndpointId from, EndpointId, Route& route) const override {
+    route.hops.push_back({from});
+    for (LinkId cable = 0; cable < cables_; ++cable)
+      route.hops.push_back({hosts_ + cable, kWeightUnit / cables_});
+    return true;
+  }
+
+ private:
+  std::uint32_t hosts_;
+  std::uint32_t cables_;
+};
+
+TEST_CASE("of links that all messages cross together the narrowest is left, of however many") {
+  // 3,000 routes of 4,097 hops: 12 million. All hosts of 1 GB/s fill the cables, of which the
+  // second is the narrowest.
+  constexpr std::uint32_t kHosts = 3000;
+  constexpr std::uint32_t kCables = 4096;
+  Network network{std::vector<Link>(kHosts + kCables, Link{1_GBps, {}, true}),
+                  std::vector<Endpoint>(kHosts + 1), std::make_shared<Trunk>(kHosts, kCables)};
+  for (LinkId cable = 0; cable < kCables; ++cable)
+    network.links[kHosts + cable] = {
+        cable == 1 ? Rate::bytes_per_second(100'000'000) : Rate::bytes_per_second(200'000'000),
+        {},
+        false};
+  std::vector<MessageWay> ways;
+  for (EndpointId host = 0; host < kHosts; ++host) ways.push_back({host, kHosts, 0});
+  const TightRoutes routes{network, false, ways};
+  REQUIRE(routes.useful());
+  CHECK(links_of(routes.of(ways[7]).route) == std::vector<LinkId>{7, kHosts + 1});
+}
+
 TEST_CASE("bytes are counted on all links of a way, tight or not") {
   const Fabric fabric;
   const TightRoutes routes = fabric.of({{0, 2, 7}, {1, 2, 8}});

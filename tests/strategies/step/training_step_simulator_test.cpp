@@ -12,6 +12,7 @@
 
 #include "sim/trace/memory/memory.hpp"
 #include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/devices/device.hpp"
 
 /// Many steps of one simulator are those of a new one for each.
@@ -104,6 +105,36 @@ TEST_CASE("a simulator's steps are those that simulate() gives, whatever came be
       }
     }
   }
+}
+
+/// 8 replicas of 4 stages, of which one rank is slower, so that all differ. What they differ in is
+/// counted where the replay takes more than 2^16 instants: 4,096 microbatches a rank, forward and
+/// backward over two layers.
+TEST_CASE("a step ends where too many operations have times of their own, with the count") {
+  const Bed bed;
+  RandomLayout layout{
+      transformer({.layers = 8, .hidden = 64, .heads = 4, .sequence = 16, .vocabulary = 128}), {}};
+  layout.parallel.dp = 8;
+  layout.parallel.pp = 4;
+  layout.parallel.schedule = PipelineOrder::one_f_one_b;
+  layout.parallel.global_batch = 8 * 4096;
+  const auto program = bed.program(layout);
+  SimulationOptions options = bed.options(Fidelity::all_ranks);
+  options.speeds = {{5, {.speed = 0.5}}};
+  const auto step = [&] {
+    return simulate(program, layout.parallel, bed.cluster, bed.device, bed.cost, options);
+  };
+  options.most_distinct = 1e8;
+  CHECK(step().fidelity == Fidelity::all_ranks);
+  options.most_distinct = 1000;
+  std::string text;
+  try {
+    (void)step();
+  } catch (const TrainingStepTooLarge& error) {
+    text = error.what();
+  }
+  CHECK(text.find(" of 32 ranks have times of their own, of ") != std::string::npos);
+  CHECK(text.find("at the most 0 million can be simulated") != std::string::npos);
 }
 
 TEST_CASE("simulators of several threads share what their cluster says") {

@@ -40,7 +40,7 @@ TEST_CASE("every exception has a code") {
   CHECK(ImportError("no GPU").code() == ErrorCode::invalid_input);
   CHECK(NotShrinkable("tp").code() == ErrorCode::invalid_input);
   CHECK(ProgramStuck("deadlock").code() == ErrorCode::negative_result);
-  CHECK(TrainingStepTooLarge("too many ranks").code() == ErrorCode::negative_result);
+  CHECK(TrainingStepTooLarge("too many ranks").code() == ErrorCode::invalid_input);
   CHECK(ExecutionError("unwritten").code() == ErrorCode::negative_result);
   CHECK(DeviceError("out of memory").code() == ErrorCode::negative_result);
   CHECK(NoDevice("no GPU").code() == ErrorCode::negative_result);

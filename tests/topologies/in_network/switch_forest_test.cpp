@@ -67,6 +67,38 @@ TEST_CASE("in nodes every rank is below its own node's NVSwitch") {
   CHECK(switch_forest(shipped("dgx-h100", ranks(3)), SwitchTier::nvswitch)->parent.size() == 4);
 }
 
+/// As of the network without switches, whose bundles routing_test.cpp looks at: 65 nodes have
+/// leaves of 32 and spines.
+TEST_CASE(
+    "a network with switches in its nodes has outlines of routes, with some in the fabric none") {
+  const Cluster cluster = shipped("dgx-h100", nodes(65));
+  const Network plain = lower(cluster, Endpoint{});
+  REQUIRE(plain.router->has_outlines());
+  const std::vector in_nodes{*switch_forest(cluster, SwitchTier::nvswitch)};
+  const Network network = lower_with_switches(cluster, in_nodes, Endpoint{});
+  REQUIRE(network.router->has_outlines());
+  Route expected;
+  Route outline;
+  REQUIRE(plain.router->outline(0, 512, expected));
+  REQUIRE(network.router->outline(0, 512, outline));
+  Route whole;
+  REQUIRE(network.router->route(0, 512, whole));
+  CHECK(outline.hops.size() < whole.hops.size());
+  CHECK(outline.latency == whole.latency);
+  REQUIRE(outline.hops.size() == expected.hops.size());
+  for (std::size_t i = 0; i < outline.hops.size(); ++i)
+    CHECK(outline.hops[i].link == expected.hops[i].link);
+  for (const Hop& hop : whole.hops)
+    CHECK(network.router->stands_for(hop.link) == plain.router->stands_for(hop.link));
+  // To an NVSwitch, which no bundle leads to.
+  const EndpointId nvswitch = in_nodes[0].switches[0];
+  REQUIRE(network.router->outline(0, nvswitch, outline));
+  REQUIRE(network.router->route(0, nvswitch, whole));
+  CHECK(outline.hops.size() == whole.hops.size());
+  const std::vector in_fabric{*switch_forest(cluster, SwitchTier::fabric)};
+  CHECK_FALSE(lower_with_switches(cluster, in_fabric, Endpoint{}).router->has_outlines());
+}
+
 TEST_CASE("in the fabric: per rail the leaf of the rank's own NIC, one root above all leaves") {
   CHECK(chain(shipped("star"), 5) == "leaf0");
   // One leaf a rail up to 32 nodes.

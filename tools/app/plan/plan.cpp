@@ -142,6 +142,8 @@ class RowMaker {
       out.refused = error.problems().front().message;
     } catch (const Refusal& error) {
       out.refused = error.what();
+    } catch (const TrainingStepTooLarge& error) {
+      out.refused = error.what();
     }
     return out;
   }

@@ -14,8 +14,6 @@ SimulatedTrainingStep simulate_step(const PreparedTrainingStep& prepared,
                     prepared.options);
   } catch (const ProgramStuck& stuck) {
     throw Refusal(stuck.what());
-  } catch (const TrainingStepTooLarge& large) {
-    throw Refusal(large.what());
   }
 }
 

@@ -215,6 +215,8 @@ std::optional<Suggestion> simulated_change(const Trial& trial, Fidelity fidelity
     return Suggestion{trial.change, step.timeline.end.since_start(), memory.needed(), memory.fit()};
   } catch (const Refusal&) {
     return std::nullopt;
+  } catch (const TrainingStepTooLarge&) {
+    return std::nullopt;
   }
 }
 
