@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/base/check.hpp"
 #include "sim/base/math.hpp"
 
 namespace lockstep {
@@ -46,6 +47,7 @@ double pairs_of_document(const VisibleKeys& visible, std::int64_t begin, std::in
 std::int64_t VisibleKeys::document_begin(std::int64_t token) const {
   if (documents.empty()) return 0;
   const std::int64_t all = std::accumulate(documents.begin(), documents.end(), std::int64_t{0});
+  LOCKSTEP_CHECK(all > 0);
   std::int64_t begin = token / all * all;
   for (const std::int64_t tokens : documents) {
     if (token < begin + tokens) break;
