@@ -11,17 +11,25 @@ namespace lockstep {
 
 namespace {
 
-/// How the times of a rank part from those of another of its role: none if they never do.
-std::optional<ClassParting> parting_of(const RankTimeline& own, const RankTimeline& usual) {
-  const std::size_t n = own.operations.size();
+using Order = std::vector<std::uint32_t>;
+
+/// Operations by the time at which they end.
+Order by_end(const RankTimeline& rank) {
+  Order order(rank.operations.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return rank.operations.end_of(a) < rank.operations.end_of(b);
+  });
+  return order;
+}
+
+/// How the times of a rank part from those of another of its role, whose operations end in `order`:
+/// none if they never do.
+std::optional<ClassParting> parting_of(const RankTimeline& own, const RankTimeline& usual,
+                                       const Order& order) {
   const auto later = [&](std::uint32_t i) {
     return (own.operations.end_of(i) - usual.operations.end_of(i)).ps();
   };
-  std::vector<std::uint32_t> order(n);
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return usual.operations.end_of(a) < usual.operations.end_of(b);
-  });
   ClassParting out;
   bool differs = false;
   for (const std::uint32_t i : order) {
@@ -34,6 +42,7 @@ std::optional<ClassParting> parting_of(const RankTimeline& own, const RankTimeli
   }
   if (!differs) return std::nullopt;
   // From the last change of the difference on they are the same, apart from a shift.
+  const std::size_t n = order.size();
   std::size_t same = n - 1;
   while (same > 0 && later(order[same - 1]) == later(order[n - 1])) --same;
   out.later_ps = later(order[n - 1]);
@@ -55,8 +64,13 @@ std::map<std::size_t, std::size_t> usual_classes(const std::vector<RankEquivalen
 void find_partings(const TrainingStepTimeline& timeline,
                    std::vector<RankEquivalenceClass>& classes) {
   const std::map<std::size_t, std::size_t> usual = usual_classes(classes);
-  for (std::size_t c = 0; c < std::min(classes.size(), RankEquivalenceClass::kMaxDescribed); ++c)
-    classes[c].parting = parting_of(timeline.ranks[c], timeline.ranks[usual.at(classes[c].role)]);
+  std::map<std::size_t, Order> orders;  // by role
+  for (const auto& [role, largest] : usual) orders[role] = by_end(timeline.ranks[largest]);
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const std::size_t role = classes[c].role;
+    classes[c].parting =
+        parting_of(timeline.ranks[c], timeline.ranks[usual.at(role)], orders.at(role));
+  }
 }
 
 std::size_t distinct_histories(const TrainingStepTimeline& timeline) {

@@ -13,8 +13,8 @@ namespace lockstep {
 [[nodiscard]] std::map<std::size_t, std::size_t> usual_classes(
     const std::vector<RankEquivalenceClass>& classes);
 
-/// Fills in RankEquivalenceClass::parting of the first classes, those with differences, from the
-/// times of their representatives: `timeline.ranks` in the order of `classes`.
+/// Fills in RankEquivalenceClass::parting from the times of the representatives: `timeline.ranks`
+/// in the order of `classes`.
 void find_partings(const TrainingStepTimeline& timeline,
                    std::vector<RankEquivalenceClass>& classes);
 

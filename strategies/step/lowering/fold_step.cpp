@@ -329,8 +329,14 @@ std::vector<RankEquivalenceClass> FoldedTrainingStep::describe(bool differences)
         {representatives_[c], role_of(representatives_[c]), partition_.members_in[c], {}});
   if (!differences) return out;
   const std::map<std::size_t, std::size_t> usual = usual_classes(out);
-  for (std::size_t c = 0; c < std::min(classes(), RankEquivalenceClass::kMaxDescribed); ++c)
-    out[c].difference = difference(c, usual.at(out[c].role));
+  for (std::size_t c = 0; c < classes(); ++c) {
+    // A speed of its own is what others differ by, so it is described however many classes precede.
+    const std::size_t largest = usual.at(out[c].role);
+    const bool own_speed = speed_of(in_.speeds, representatives_[c]) !=
+                           speed_of(in_.speeds, representatives_[largest]);
+    if (own_speed || c < RankEquivalenceClass::kMaxDescribed)
+      out[c].difference = difference(c, largest);
+  }
   return out;
 }
 

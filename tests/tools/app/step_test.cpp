@@ -11,6 +11,7 @@
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
 #include "tools/app/step/memory_changes.hpp"
+#include "tools/app/step/metrics/rank_classes.hpp"
 #include "tools/app/step/metrics/rank_memory.hpp"
 #include "tools/app/step/run_step.hpp"
 #include "tools/app/topology/topology.hpp"
@@ -154,6 +155,32 @@ TEST_CASE("a schedule that cannot be had is skipped, with the algorithm and the 
   REQUIRE(done.skipped[0].problem);
   CHECK(done.skipped[0].problem->algorithm == "neighbour_exchange");
   CHECK(done.skipped[0].problem->message == "needs an even number of ranks, got 3");
+}
+
+TEST_CASE("classes that part first come first, and those with the same reason are one group") {
+  const auto of = [](int rank, std::int64_t members, const std::string& difference,
+                     std::optional<ClassParting> parting) {
+    return ShownClass{{rank, 0, members, difference, parting}, "stage 0", {}};
+  };
+  const auto at_us = [](std::int64_t us, std::uint32_t operation) {
+    ClassParting out;
+    out.at = TimePoint{} + 1_us * us;
+    out.operation = operation;
+    return out;
+  };
+  // Rank 9 is slow; 8 waits for it in its operation 3, ranks 1 to 6 exchange gradients in 7.
+  const std::vector<ClassGroup> groups = class_groups(
+      {of(0, 20, "", {}), of(1, 2, "sends over 2 links", at_us(90, 7)),
+       of(3, 4, "receives over 3 links", at_us(80, 7)), of(8, 1, "different peers", at_us(5, 3)),
+       of(9, 1, "computes at 0.8 of the speed", at_us(5, 3)), of(30, 5, "", {})});
+  REQUIRE(groups.size() == 4);
+  CHECK(groups[0].first.of.representative == 9);
+  CHECK(groups[1].first.of.representative == 8);
+  CHECK(groups[2].first.of.representative == 3);
+  CHECK(groups[2].classes == 2);
+  CHECK(groups[2].ranks == 6);
+  CHECK(groups[3].first.of.representative == 0);
+  CHECK(groups[3].ranks == 25);
 }
 
 }  // namespace

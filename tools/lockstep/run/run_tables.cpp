@@ -343,22 +343,47 @@ std::string parting_text(const RankEquivalenceClass& of, const TrainingStepTimel
                      parting.later_ps > 0 ? "later" : "earlier", again);
 }
 
+/// "0-7", of several classes the first rank.
+std::string ranks_text(const app::ClassGroup& group) {
+  return group.classes == 1 ? text_of(group.first.ranges)
+                            : fmt::format("{}, ...", group.first.of.representative);
+}
+
+/// Classes after many others have no description of their own.
+std::string difference_text(const RankEquivalenceClass& of) {
+  if (of.difference.empty() && of.parting) return "different peers or links (direct or indirect)";
+  return of.difference;
+}
+
 RunTable class_table(const TrainingStepResult& result) {
-  constexpr std::size_t kClassesShown = 32;
-  RunTable table{
-      {how_simulated(result.step)}, {"ranks", "of them", "role", "differ", "times differ"}, {}, {}};
+  constexpr std::size_t kGroupsShown = 32;
+  RunTable table{{how_simulated(result.step)},
+                 {"ranks", "of them", "classes", "role", "differ", "times differ"},
+                 {},
+                 {}};
   if (!result.step.classes.empty())
     table.notes.push_back(
         fmt::format("{} of {} classes have times of their own; they differ from those of the "
-                    "largest class of the role, the first of several",
+                    "largest class of the role, the first of several; those that part first come "
+                    "first, and of classes that part at the same operation the first is shown "
+                    "(--format json lists all in fold.members)",
                     distinct_histories(result.step.timeline), result.step.classes.size()));
-  const std::vector<ShownClass> classes = shown_classes(result.step);
-  for (std::size_t i = 0; i < std::min(classes.size(), kClassesShown); ++i)
-    table.rows.push_back({text_of(classes[i].ranges), fmt::format("{}", classes[i].of.members),
-                          classes[i].role, classes[i].of.difference,
-                          parting_text(classes[i].of, result.step.timeline)});
-  if (classes.size() > kClassesShown)
-    table.footer = fmt::format("and {} more", classes.size() - kClassesShown);
+  const std::vector<app::ClassGroup> groups = app::class_groups(shown_classes(result.step));
+  std::int64_t more = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const app::ClassGroup& group = groups[i];
+    if (i >= kGroupsShown) {
+      more += group.ranks;
+      continue;
+    }
+    const RankEquivalenceClass& of = group.first.of;
+    table.rows.push_back({ranks_text(group), fmt::format("{}", group.ranks),
+                          fmt::format("{}", group.classes), group.first.role, difference_text(of),
+                          parting_text(of, result.step.timeline)});
+  }
+  if (groups.size() > kGroupsShown)
+    table.footer =
+        fmt::format("and {} more, with {} ranks in all", groups.size() - kGroupsShown, more);
   return table;
 }
 

@@ -73,4 +73,22 @@ TEST_CASE("ends are in the order of time, not of the program") {
   CHECK_FALSE(of->again);
 }
 
+TEST_CASE("of more classes than are described each has its parting") {
+  // A straggler among many classes of one rank: 9000 of 16,384, say.
+  const std::size_t many = RankEquivalenceClass::kMaxDescribed + 2;
+  TrainingStepTimeline timeline;
+  std::vector<RankEquivalenceClass> classes;
+  for (std::size_t c = 0; c < many; ++c) {
+    const int rank = static_cast<int>(c);
+    timeline.ranks.push_back(c + 1 == many ? ending(rank, {1, 4, 8, 9})
+                                           : ending(rank, {1, 2, 8, 9}));
+    classes.push_back({rank, 0, 1});
+  }
+  find_partings(timeline, classes);
+  CHECK_FALSE(classes[many - 2].parting);
+  REQUIRE(classes[many - 1].parting);
+  CHECK(classes[many - 1].parting->at == at_us(2));
+  CHECK(classes[many - 1].parting->again == at_us(8));
+}
+
 }  // namespace lockstep

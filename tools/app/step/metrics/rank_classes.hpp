@@ -17,4 +17,17 @@ struct ShownClass {
 
 /// The largest first, then by their first ranks.
 [[nodiscard]] std::vector<ShownClass> shown_classes(const SimulatedTrainingStep& step);
+
+/// Classes of one role that part from the largest class of the role at the same operation for the
+/// same reason, for display.
+struct ClassGroup {
+  ShownClass first;  // the first to part
+  std::size_t classes = 1;
+  std::int64_t ranks = 0;
+};
+
+/// In the order in which they part, ranks with a speed of their own before others; then those that
+/// have the times of the largest class of the role, which comes first.
+[[nodiscard]] std::vector<ClassGroup> class_groups(std::vector<ShownClass> classes);
+
 }  // namespace lockstep::app
