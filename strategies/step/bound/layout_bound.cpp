@@ -32,7 +32,7 @@ struct HostSpeed {
 class Layout {
  public:
   Layout(const ParallelConfig& parallel, const PlacedProfile& profile,
-         const std::vector<StagePasses>* passes, const HostSpeed& host)
+         const std::vector<StagePassCounts>* passes, const HostSpeed& host)
       : parallel_{parallel},
         profile_{profile},
         passes_{passes},
@@ -153,7 +153,7 @@ class Layout {
   /// Passes that go in turn take as long as the longer of them, all computation of both, or all of
   /// their all-to-alls.
   [[nodiscard]] Work paired_work(int stage) const {
-    const StagePasses& of = (*passes_)[static_cast<std::size_t>(stage)];
+    const StagePassCounts& of = (*passes_)[static_cast<std::size_t>(stage)];
     Work out;
     std::int64_t later = 0;  // gradients of weights in calls outside of pairs
     for (int c = 0; c < of_stage_; ++c) {
@@ -169,13 +169,13 @@ class Layout {
         out.all += of.backward[chunk] * std::max(back, computed + send_of(stage, c, false));
       }
     }
-    for (const StagePasses::Pair& pair : of.pairs) out.all += pair.times * paired(stage, pair);
+    for (const StagePassCounts::Pair& pair : of.pairs) out.all += pair.times * paired(stage, pair);
     if (!of.ends_in_pair) out.until_back = out.all;
     out.all += later;
     return out;
   }
 
-  [[nodiscard]] std::int64_t paired(int stage, const StagePasses::Pair& pair) const {
+  [[nodiscard]] std::int64_t paired(int stage, const StagePassCounts::Pair& pair) const {
     const PositionCosts& there = chunk_sum(stage, pair.forward);
     const PositionCosts& back = chunk_sum(stage, pair.backward);
     const std::int64_t computed = there.forward.work + back.backward.work + back.weight_gradients +
@@ -347,7 +347,7 @@ class Layout {
 
   const ParallelConfig& parallel_;
   const PlacedProfile& profile_;
-  const std::vector<StagePasses>* passes_;  // of each stage; none if no two go in turn
+  const std::vector<StagePassCounts>* passes_;  // of each stage; none if no two go in turn
   HostSpeed host_;
   std::int64_t microbatches_;  // through each chunk
   int of_stage_;               // chunks

@@ -47,7 +47,7 @@ class LayoutBounds {
                                std::optional<Bytes> most_memory = std::nullopt);
 
  private:
-  using Passes = std::vector<StagePasses>;  // per stage
+  using Passes = std::vector<StagePassCounts>;  // per stage
 
   template <class Layout>
   [[nodiscard]] Bytes memory(const Layout& layout, const ParallelConfig& parallel);

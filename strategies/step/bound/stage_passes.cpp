@@ -42,11 +42,11 @@ class Counts {
     out_.held = now_;
   }
 
-  [[nodiscard]] StagePasses passes() && { return std::move(out_); }
+  [[nodiscard]] StagePassCounts passes() && { return std::move(out_); }
 
  private:
   void pair(int backward) {
-    for (StagePasses::Pair& each : out_.pairs) {
+    for (StagePassCounts::Pair& each : out_.pairs) {
       if (each.forward != forward_ || each.backward != backward) continue;
       ++each.times;
       return;
@@ -54,7 +54,7 @@ class Counts {
     out_.pairs.push_back({forward_, backward, 1});
   }
 
-  StagePasses out_;
+  StagePassCounts out_;
   std::vector<int> now_;
   int most_ = 0;
   int forward_ = -1;  // chunk of a forward pass whose backward pass comes next
@@ -62,20 +62,20 @@ class Counts {
 
 }  // namespace
 
-int StagePasses::paired_backward(int chunk) const {
+int StagePassCounts::paired_backward(int chunk) const {
   int out = 0;
   for (const Pair& each : pairs)
     if (each.backward == chunk) out += each.times;
   return out;
 }
 
-std::vector<StagePasses> passes_of_stages(const ParallelConfig& parallel) {
+std::vector<StagePassCounts> passes_of_stages(const ParallelConfig& parallel) {
   PipelineShape shape = pipeline_shape(parallel);
   if (parallel.pp == 1) {
     shape.order = PipelineOrder::none;
     shape.chunks = 1;
   }
-  std::vector<StagePasses> out;
+  std::vector<StagePassCounts> out;
   for (int stage = 0; stage < parallel.pp; ++stage) {
     Counts counts{chunks_of_stage(shape.order, shape.chunks)};
     for (const PipelineStep& step : pipeline_order(shape, stage)) counts.add(step);

@@ -7,7 +7,7 @@
 namespace lockstep {
 
 /// The passes of one stage over all microbatches, by chunk of the stage.
-struct StagePasses {
+struct StagePassCounts {
   /// A forward pass of one chunk in turn with a backward pass of another microbatch.
   struct Pair {
     int forward = 0;   // chunk
@@ -26,7 +26,7 @@ struct StagePasses {
 };
 
 /// Of each stage. Requires no pipeline_problem().
-[[nodiscard]] std::vector<StagePasses> passes_of_stages(const ParallelConfig& parallel);
+[[nodiscard]] std::vector<StagePassCounts> passes_of_stages(const ParallelConfig& parallel);
 
 /// Whether a pipeline sends messages between a chunk of the model and the next (model_chunk()).
 [[nodiscard]] bool sends_between(const ParallelConfig& parallel, int model_chunk);
