@@ -1,9 +1,8 @@
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-
 #include "sim/engine/event_loop/replay_steps.hpp"
 #include "sim/symmetry/fold.hpp"
+#include "tests/random_folds.hpp"
 #include "tests/strategies/collectives/random_configurations.hpp"
 
 /// Several collectives at once, on groups with and without common ranks, of which one or two ranks
@@ -103,6 +102,7 @@ std::optional<Configuration> draw_concurrent(Draws& draws) {
 struct Counts {
   int cases = 0;
   int folded = 0;  // with fewer classes than members
+  FoldCount lines{"collectives at once"};
 };
 
 void compare(const Configuration& each, Counts& counts) {
@@ -115,30 +115,33 @@ void compare(const Configuration& each, Counts& counts) {
   CHECK(folded.result.call_ends == whole.result.call_ends);
   CHECK(folded.result.link_bytes == whole.result.link_bytes);
   CHECK(folded.result.transfers == whole.result.transfers);
+  bool same = folded.result.call_ends == whole.result.call_ends &&
+              folded.result.link_bytes == whole.result.link_bytes &&
+              folded.result.transfers == whole.result.transfers;
   std::size_t members = 0;
   for (std::size_t call = 0; call < whole.ends.size(); ++call) {
     members += whole.ends[call].size();
-    for (std::size_t m = 0; m < whole.ends[call].size(); ++m)
+    for (std::size_t m = 0; m < whole.ends[call].size(); ++m) {
       CHECK(folded.report.step_ends[folded.report.class_of[call][m]] == whole.ends[call][m]);
+      same &= folded.report.step_ends[folded.report.class_of[call][m]] == whole.ends[call][m];
+    }
   }
+  counts.lines.add(folded.report.classes.size() < members, same);
   ++counts.cases;
   if (folded.report.classes.size() < members) ++counts.folded;
 }
 
-/// LOCKSTEP_CONCURRENT_FOLD_TURNS sets it for longer runs by hand.
 int turns() {
-  const char* wanted = std::getenv("LOCKSTEP_CONCURRENT_FOLD_TURNS");
-  return wanted == nullptr ? 1000 : std::atoi(wanted);
+  return fold_cases(1000);
 }
 
 }  // namespace
 
 TEST_CASE("collectives at once with ranks that differ fold to the same instants and bytes") {
-  Draws draws{11};
+  Draws draws{fold_seed(11)};
   Counts counts;
   for (int turn = 0; turn < turns(); ++turn)
     if (const auto drawn = draw_concurrent(draws)) compare(*drawn, counts);
-  MESSAGE(counts.cases << " cases, " << counts.folded << " with fewer classes than members");
   CHECK(counts.cases > turns() / 3);
   CHECK(counts.folded > turns() / 15);
 }

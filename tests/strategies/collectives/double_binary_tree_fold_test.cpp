@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "strategies/collectives/schedules/compose.hpp"
+#include "tests/random_folds.hpp"
 #include "tests/sim/symmetry/check_equal.hpp"
 #include "tests/strategies/collectives/random_configurations.hpp"
 
@@ -102,4 +103,51 @@ TEST_CASE("stripes whose places differ from rank to rank do the same as in one o
   };
   // Nothing has an order where software and reductions take no time.
   CHECK(end_of({}) == end_of([](int rank, int stripe) { return (stripe + rank) % 3; }));
+}
+
+/// Ranks, nodes, chunks and channels drawn, two of three with a late rank, slow links or overheads.
+TEST_CASE("random double binary trees have the instants and bytes of all ranks") {
+  Draws draws{fold_seed(13)};
+  FoldCount count{"double binary trees"};
+  for (int turn = fold_cases(60); turn > 0; --turn) {
+    Tree tree;
+    tree.per_node = draws.one_in(2) ? 1 : 8;
+    tree.ranks = tree.per_node * static_cast<int>(2 + draws.below(tree.per_node == 1 ? 63 : 9));
+    tree.chunks = static_cast<std::int64_t>(1 + draws.below(8));
+    tree.channels = static_cast<std::int64_t>(1 + draws.below(3));
+    Configuration drawn = configuration(tree, draws.one_in(2));
+    CollectiveCall& call = drawn.workload.calls.front();
+    const std::size_t n = call.members.size();
+    switch (draws.below(6)) {
+      case 0:
+        call.starts.assign(n, TimePoint{});
+        for (std::size_t late = 1 + draws.below(3); late > 0; --late)
+          call.starts[draws.below(n)] = TimePoint{5_us};
+        break;
+      case 1:
+        for (std::size_t slow = 1 + draws.below(3); slow > 0; --slow)
+          drawn.network.links[draws.below(drawn.network.links.size())].bandwidth = 3_GBps;
+        break;
+      case 2:
+        for (Endpoint& endpoint : drawn.network.endpoints) endpoint.message_overhead = 200_ns;
+        break;
+      case 3:
+        drawn.network.endpoints[draws.below(n)].message_overhead = 300_ns;
+        break;
+      default:
+        break;
+    }
+    if (draws.one_in(3)) drawn.model = NetworkModel::alpha_beta;
+    CAPTURE(tree.ranks);
+    CAPTURE(tree.per_node);
+    CAPTURE(tree.chunks);
+    CAPTURE(tree.channels);
+    const FoldedReplay folded = replay_folded(drawn.network, drawn.workload, drawn.model);
+    const ReplayResult whole = replay(drawn.network, drawn.workload, drawn.model);
+    const bool same = folded.result.call_ends == whole.call_ends &&
+                      folded.result.link_bytes == whole.link_bytes &&
+                      folded.result.transfers == whole.transfers && folded.result.end == whole.end;
+    CHECK(same);
+    count.add(folded.report.classes.size() < n, same);
+  }
 }

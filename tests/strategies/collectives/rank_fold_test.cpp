@@ -1,10 +1,9 @@
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-
 #include "sim/engine/event_loop/replay_steps.hpp"
 #include "sim/symmetry/fold.hpp"
 #include "sim/symmetry/replay_memory.hpp"
+#include "tests/random_folds.hpp"
 #include "tests/strategies/collectives/random_configurations.hpp"
 
 /// Ranks advanced one by one (FoldOptions::by_rank) against the plain replay: the same instants and
@@ -57,6 +56,7 @@ struct Played {
   int cases = 0;
   int by_rank = 0;
   int by_blocks = 0;
+  FoldCount lines{"ranks one by one"};
 };
 
 void compare(const Configuration& each, Played& played) {
@@ -64,6 +64,8 @@ void compare(const Configuration& each, Played& played) {
   const ReplayedSteps steps = replay_with_steps(each.network, each.workload, each.model);
   const ReplayResult& whole = steps.result;
   ++played.cases;
+  bool same = true;
+  bool folds = false;
   for (const bool blocks : {true, false}) {
     FoldOptions options = at_any_size();
     options.blocks = blocks;
@@ -74,17 +76,23 @@ void compare(const Configuration& each, Played& played) {
     CHECK(folded.result.link_bytes == whole.link_bytes);
     CHECK(folded.result.transfers == whole.transfers);
     CHECK(folded.result.end == whole.end);
+    same &= folded.result.call_ends == whole.call_ends &&
+            folded.result.link_bytes == whole.link_bytes &&
+            folded.result.transfers == whole.transfers && folded.result.end == whole.end &&
+            (!folded.report.by_rank || folded.report.step_ends == steps.ends[0]);
+    folds |= folded.report.by_rank ||
+             folded.report.classes.size() < each.workload.calls.front().members.size();
     if (folded.report.by_rank) CHECK(folded.report.step_ends == steps.ends[0]);
     std::int64_t members = 0;
     for (const EquivalenceClass& kind : folded.report.classes) members += kind.members;
     CHECK(members == std::ssize(each.workload.calls.front().members));
   }
+  played.lines.add(folds, same);
 }
 
-/// How often every row is drawn; LOCKSTEP_RANK_FOLD_TURNS sets it for longer runs by hand.
+/// How often every row is drawn.
 int turns() {
-  const char* wanted = std::getenv("LOCKSTEP_RANK_FOLD_TURNS");
-  return wanted == nullptr ? 100 : std::atoi(wanted);
+  return fold_turns(100, collective_algorithms().size());
 }
 
 Network star_of(int n) {
@@ -106,7 +114,7 @@ Workload all_reduce(const char* name, int n, Bytes size) {
 }  // namespace
 
 TEST_CASE("ranks one by one and the plain replay give the same instants and bytes") {
-  Draws draws{5};
+  Draws draws{fold_seed(5)};
   Choices choices{{}, {2, 3, 4, 6, 8, 8, 12, 16, 16, 17, 24, 32, 32}};
   for (const Fabric& fabric : fabrics()) choices.fabrics.push_back(fabric.name);
   choices.fabrics.insert(choices.fabrics.end(), 4, "star");

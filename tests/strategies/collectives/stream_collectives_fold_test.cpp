@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <map>
 
 #include "sim/symmetry/streams/stream_fold.hpp"
+#include "tests/random_folds.hpp"
 #include "tests/sim/symmetry/streams/check_streams.hpp"
 #include "tests/strategies/collectives/random_configurations.hpp"
 
@@ -132,8 +132,7 @@ Workload workload_of(const Mesh& mesh, const std::vector<Line>& program, Draws& 
 }
 
 int turns() {
-  const char* wanted = std::getenv("LOCKSTEP_STREAM_COLLECTIVES_TURNS");
-  return wanted == nullptr ? 800 : std::atoi(wanted);
+  return fold_cases(800);
 }
 
 }  // namespace
@@ -141,7 +140,8 @@ int turns() {
 TEST_CASE("random programs that call collectives, folded and not") {
   static const std::vector<std::string> kFabrics{"star", "star", "fat_tree", "rails", "full_mesh"};
   static const std::vector<Mesh> kMeshes{{2, 4}, {4, 2}, {8, 1}, {4, 4}, {2, 8}, {8, 2}, {3, 4}};
-  Draws draws{21};
+  Draws draws{fold_seed(21)};
+  FoldCount count{"streams with collectives"};
   std::map<std::string, int> why;
   int cases = 0;
   int folded = 0;
@@ -156,7 +156,9 @@ TEST_CASE("random programs that call collectives, folded and not") {
     const Workload workload = workload_of(mesh, draw_program(mesh, draws), draws);
     if (draws.one_in(5)) network.links[draws.below(network.links.size())].bandwidth = 3_GBps;
     const NetworkModel model = draws.one_in(3) ? NetworkModel::alpha_beta : NetworkModel::fluid;
-    const StreamFoldReport report = check_streams(network, workload, model).report;
+    bool same = false;
+    const StreamFoldReport report = check_streams(network, workload, model, &same).report;
+    count.add(report.folded, same);
     ++cases;
     if (!report.folded) {
       ++why[report.why_not];
@@ -166,7 +168,7 @@ TEST_CASE("random programs that call collectives, folded and not") {
     if (report.representatives.size() > 1) ++of_several;
     if (!workload.calls.empty()) ++with_calls;
   }
-  for (const auto& [text, count] : why) MESSAGE(text << ": " << count);
+  for (const auto& [text, times] : why) MESSAGE(text << ": " << times);
   MESSAGE(folded << " of " << cases << " folded, " << with_calls << " with collectives, "
                  << of_several << " with several classes");
   CHECK(with_calls > cases / 10);

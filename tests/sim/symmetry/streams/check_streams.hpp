@@ -6,9 +6,9 @@
 
 namespace lockstep::test {
 
-/// Folded and not: the same to the last bit.
+/// Folded and not: the same to the last bit; `same` is told whether that holds, too.
 inline FoldedStreams check_streams(const Network& network, const Workload& workload,
-                                   NetworkModel model) {
+                                   NetworkModel model, bool* same = nullptr) {
   FoldedStreams folded = replay_streams_folded(network, workload, model);
   const ReplayResult whole = replay(network, workload, model);
   CHECK(folded.result.end == whole.end);
@@ -17,6 +17,12 @@ inline FoldedStreams check_streams(const Network& network, const Workload& workl
   CHECK(folded.result.link_bytes == whole.link_bytes);
   CHECK(folded.result.transfers == whole.transfers);
   CHECK(folded.result.unfinished.size() == whole.unfinished.size());
+  if (same != nullptr)
+    *same = folded.result.end == whole.end && folded.result.stream_ends == whole.stream_ends &&
+            folded.result.call_ends == whole.call_ends &&
+            folded.result.link_bytes == whole.link_bytes &&
+            folded.result.transfers == whole.transfers &&
+            folded.result.unfinished.size() == whole.unfinished.size();
   return folded;
 }
 
