@@ -5,7 +5,7 @@
 #
 #     tools/random_folds.sh [CASES] [SEED]
 #
-# CASES: of every kind (1,200: more than 20,000 cases in all; collectives with several algorithms draw
+# CASES: of every kind (1,500: more than 20,000 cases in all; collectives with several algorithms draw
 # them for every algorithm, and what does not go together is left out). SEED: added to the seeds of the
 # fast tests (0: the same first cases). Prints how many cases of each kind were compared, how many
 # folded (fewer classes than ranks, or rows of ranks advanced one by one) and how many differed.
@@ -15,7 +15,7 @@
 # Exit status: 0, or 1 where a case differed or a test failed otherwise.
 set -uo pipefail
 source_folder="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-export LOCKSTEP_FOLD_CASES=${1:-1200}
+export LOCKSTEP_FOLD_CASES=${1:-1500}
 export LOCKSTEP_FOLD_SEED=${2:-0}
 for number in "$LOCKSTEP_FOLD_CASES" "$LOCKSTEP_FOLD_SEED"; do
   [[ $number =~ ^[0-9]+$ ]] || { echo "random_folds: no number: $number; see the head of $0" >&2 && exit 2; }

@@ -11,17 +11,17 @@
 namespace lockstep::test {
 namespace {
 
-using Draw = std::mt19937_64;
+using Random = std::mt19937_64;
 
 /// One kind of what is drawn; `apply` changes nothing where it has no sense.
 struct Feature {
   const char* name;
   int one_in;
-  void (*apply)(RandomLayout&, Draw&);
+  void (*apply)(RandomLayout&, Random&);
 };
 
 template <typename T>
-[[nodiscard]] T of(Draw& draw, std::initializer_list<T> choices) {
+[[nodiscard]] T one_of(Random& draw, std::initializer_list<T> choices) {
   return choices.begin()[draw() % choices.size()];
 }
 
@@ -32,7 +32,7 @@ void change_model(RandomLayout& layout, const std::function<void(TransformerConf
 }
 
 /// One layer more somewhere, one less elsewhere.
-void draw_stages(RandomLayout& layout, Draw& draw) {
+void draw_stages(RandomLayout& layout, Random& draw) {
   ParallelConfig& p = layout.parallel;
   const int chunks = p.pp * p.vpp;
   if (p.pp == 1) return;
@@ -44,14 +44,14 @@ void draw_stages(RandomLayout& layout, Draw& draw) {
   });
 }
 
-void draw_short_edges(RandomLayout& layout, Draw&) {
+void draw_short_edges(RandomLayout& layout, Random&) {
   ParallelConfig& p = layout.parallel;
   if (p.pp == 1 || !p.stages.empty()) return;
   p.short_edges = true;
   change_model(layout, [&](TransformerConfig& shape) { shape.layers = 2 * p.pp * p.vpp - 2; });
 }
 
-void draw_pairs(RandomLayout& layout, Draw& draw) {
+void draw_pairs(RandomLayout& layout, Random& draw) {
   ParallelConfig& p = layout.parallel;
   if (p.ep == 1) return;
   p.overlap.erase(Overlap::ep);
@@ -61,7 +61,7 @@ void draw_pairs(RandomLayout& layout, Draw& draw) {
 }
 
 /// Data parallelism alone.
-void draw_exchange(RandomLayout& layout, Draw& draw) {
+void draw_exchange(RandomLayout& layout, Random& draw) {
   ParallelConfig& p = layout.parallel;
   const ParallelConfig plain;
   p.dp = p.ranks();
@@ -78,89 +78,90 @@ void draw_exchange(RandomLayout& layout, Draw& draw) {
   p.delay_wgrad_compute = false;
   p.global_batch = p.micro_batch * p.dp * 2;
   p.state.offload = false;
-  p.exchange = of(draw, {GradientExchange::parameter_server, GradientExchange::host_average,
-                         GradientExchange::parameter_averaging});
-  if (p.exchange == GradientExchange::parameter_averaging) p.average_every = of(draw, {1, 2, 4});
-  if (p.exchange == GradientExchange::parameter_server) p.servers = of(draw, {1, 2, 3});
+  p.exchange = one_of(draw, {GradientExchange::parameter_server, GradientExchange::host_average,
+                             GradientExchange::parameter_averaging});
+  if (p.exchange == GradientExchange::parameter_averaging)
+    p.average_every = one_of(draw, {1, 2, 4});
+  if (p.exchange == GradientExchange::parameter_server) p.servers = one_of(draw, {1, 2, 3});
   p.update = plain.update;
 }
 
-void draw_diloco(RandomLayout& layout, Draw& draw) {
+void draw_diloco(RandomLayout& layout, Random& draw) {
   ParallelConfig& p = layout.parallel;
   if (p.dp == 1) return;
   p.exchange = GradientExchange::diloco;
   p.servers = 1;
   p.state.offload = false;
-  p.outer_replicas = p.dp % 2 == 0 ? of(draw, {0, 2}) : 0;
-  p.average_every = of(draw, {1, 2, 4});
-  p.fragments = std::min(p.average_every, of(draw, {1, 2}));
-  p.outer_gradients = of(draw, {Dtype::fp32, Dtype::bf16, Dtype::fp8_block});
+  p.outer_replicas = p.dp % 2 == 0 ? one_of(draw, {0, 2}) : 0;
+  p.average_every = one_of(draw, {1, 2, 4});
+  p.fragments = std::min(p.average_every, one_of(draw, {1, 2}));
+  p.outer_gradients = one_of(draw, {Dtype::fp32, Dtype::bf16, Dtype::fp8_block});
   p.outer_on_host = draw() % 2 == 0;
 }
 
-void draw_optimizer(RandomLayout& layout, Draw& draw) {
+void draw_optimizer(RandomLayout& layout, Random& draw) {
   ParallelConfig& p = layout.parallel;
-  p.state.optimizer = of(
+  p.state.optimizer = one_of(
       draw, {Optimizer::sgd, Optimizer::adam, Optimizer::adam, Optimizer::muon, Optimizer::soap});
-  p.state.moments = of(draw, {Dtype::fp32, Dtype::bf16, Dtype::fp8_block});
+  p.state.moments = one_of(draw, {Dtype::fp32, Dtype::bf16, Dtype::fp8_block});
   if (p.state.takes_matrices()) p.state.offload = false;
   if (p.state.takes_matrices()) p.update = UpdateStart::after_all;
   if (p.state.optimizer == Optimizer::muon)
     p.state.muon_blocks =
-        of(draw, {MuonBlocks::duplicated, MuonBlocks::distributed, MuonBlocks::blockwise});
-  p.state.precondition_frequency = of(draw, {1, 10});
+        one_of(draw, {MuonBlocks::duplicated, MuonBlocks::distributed, MuonBlocks::blockwise});
+  p.state.precondition_frequency = one_of(draw, {1, 10});
 }
 
-void draw_offload(RandomLayout& layout, Draw&) {
+void draw_offload(RandomLayout& layout, Random&) {
   layout.parallel.state.offload = true;
 }
 
-void draw_capacity(RandomLayout& layout, Draw& draw) {
-  if (layout.shape().experts) layout.parallel.capacity_factor = of(draw, {1.0, 1.25});
+void draw_capacity(RandomLayout& layout, Random& draw) {
+  if (layout.shape().experts) layout.parallel.capacity_factor = one_of(draw, {1.0, 1.25});
 }
 
-void draw_skew(RandomLayout& layout, Draw& draw) {
-  if (layout.shape().experts) layout.parallel.expert_skew = of(draw, {1.25, 1.5, 2.0});
+void draw_skew(RandomLayout& layout, Random& draw) {
+  if (layout.shape().experts) layout.parallel.expert_skew = one_of(draw, {1.25, 1.5, 2.0});
 }
 
-void draw_deepep(RandomLayout& layout, Draw& draw) {
+void draw_deepep(RandomLayout& layout, Random& draw) {
   ParallelConfig& p = layout.parallel;
   if (p.ep == 1) return;
   p.capacity_factor = 0;
   p.dispatcher = Dispatcher::deepep;
-  p.dispatch_sms = of(draw, {0, 20, 24}) + 1;
+  p.dispatch_sms = one_of(draw, {0, 20, 24}) + 1;
 }
 
-void draw_window(RandomLayout& layout, Draw& draw) {
+void draw_window(RandomLayout& layout, Random& draw) {
   change_model(layout, [&](TransformerConfig& shape) {
     shape.window = AttentionWindow{};
     shape.window->size = shape.sequence / 4;
     shape.window->chunked = draw() % 3 == 0;
-    shape.window->full_every = of(draw, {0, 2});
+    shape.window->full_every = one_of(draw, {0, 2});
   });
 }
 
-void draw_documents(RandomLayout& layout, Draw& draw) {
+void draw_documents(RandomLayout& layout, Random& draw) {
   change_model(layout, [&](TransformerConfig& shape) {
-    shape.documents = {shape.sequence / 4, shape.sequence / of(draw, {2, 4})};
+    shape.documents = {shape.sequence / 4, shape.sequence / one_of(draw, {2, 4})};
   });
 }
 
-void draw_mtp(RandomLayout& layout, Draw& draw) {
+void draw_mtp(RandomLayout& layout, Random& draw) {
   change_model(layout, [&](TransformerConfig& shape) {
-    shape.mtp = TokenPrediction{of<std::int64_t>(draw, {1, 2}), 0.1};
+    shape.mtp = TokenPrediction{one_of<std::int64_t>(draw, {1, 2}), 0.1};
   });
 }
 
-void draw_no_prefetch(RandomLayout& layout, Draw&) {
+void draw_no_prefetch(RandomLayout& layout, Random&) {
   if (layout.parallel.zero == 3) layout.parallel.prefetch = false;
 }
 
-void draw_algorithms(RandomLayout& layout, Draw& draw) {
+void draw_algorithms(RandomLayout& layout, Random& draw) {
   for (const char* group : {"dp", "tp", "hsdp"}) {
     if (draw() % 2 == 0) continue;
-    layout.parallel.algorithms[group] =
-        of<const char*>(draw, {"ring", "binary_tree", "double_binary_tree", "halving_doubling"});
+    layout.parallel.algorithms[group] = one_of<const char*>(
+        draw, {"ring", "binary_tree", "double_binary_tree", "halving_doubling"});
   }
 }
 
