@@ -19,21 +19,38 @@ void check(int rank, const std::string& field, int ranks) {
   throw RequestError(field, fmt::format("the scenario has ranks 0 to {}", ranks - 1));
 }
 
-/// Those with the least hashes.
-std::vector<int> draw(double share, int ranks, std::uint64_t seed) {
+/// Those with the least hashes, without those that are `taken`.
+std::vector<int> draw(const RankSpeedRange& range, int ranks, std::uint64_t seed,
+                      const std::set<int>& taken) {
   std::vector<std::pair<std::uint64_t, int>> order;
   for (int rank = 0; rank < ranks; ++rank)
-    order.emplace_back(splitmix64(seed ^ mix64(static_cast<std::uint64_t>(rank) + 1)), rank);
+    if (!taken.contains(rank))
+      order.emplace_back(splitmix64(seed ^ mix64(static_cast<std::uint64_t>(rank) + 1)), rank);
   std::sort(order.begin(), order.end());
+  const double share = *range.share;
   const auto many = std::max<std::int64_t>(1, std::llround(share * ranks));
+  if (many > static_cast<std::int64_t>(order.size()))
+    throw RequestError(fmt::format("{} random:{}%", range.option, 100 * share),
+                       fmt::format("{} of the {} ranks are drawn before, which leaves {}",
+                                   taken.size(), ranks, order.size()));
   std::vector<int> out;
   for (std::int64_t i = 0; i < many; ++i) out.push_back(order[static_cast<std::size_t>(i)].second);
   return out;
 }
 
-/// A range draws independently of those before.
+/// A range draws with a seed of its own.
 std::uint64_t seed_of(std::uint64_t seed, std::size_t range) {
   return mix64(seed + range * kGoldenGamma);
+}
+
+/// What a range draws. Whole speeds are of ranks that no other range has drawn for one; slow
+/// windows are of any.
+std::vector<int> drawn_of(const RankSpeedRange& range, int ranks, std::uint64_t seed,
+                          std::set<int>& taken) {
+  if (range.window) return draw(range, ranks, seed, {});
+  const std::vector<int> out = draw(range, ranks, seed, taken);
+  taken.insert(out.begin(), out.end());
+  return out;
 }
 
 }  // namespace
@@ -41,10 +58,10 @@ std::uint64_t seed_of(std::uint64_t seed, std::size_t range) {
 std::set<int> drawn_ranks(const std::vector<RankSpeedRange>& ranges, int ranks,
                           std::uint64_t seed) {
   std::set<int> out;
+  std::set<int> taken;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (!ranges[i].share) continue;
-    const std::vector<int> drawn = draw(*ranges[i].share, ranks, seed_of(seed, i));
-    out.insert(drawn.begin(), drawn.end());
+    for (const int rank : drawn_of(ranges[i], ranks, seed_of(seed, i), taken)) out.insert(rank);
   }
   return out;
 }
@@ -57,9 +74,9 @@ struct Named {
   std::string name;
 };
 
-Named ranks_of(const RankSpeedRange& range, int ranks, std::uint64_t seed) {
+Named ranks_of(const RankSpeedRange& range, int ranks, std::uint64_t seed, std::set<int>& taken) {
   if (range.share)
-    return {draw(*range.share, ranks, seed),
+    return {drawn_of(range, ranks, seed, taken),
             fmt::format("{} random:{}%", range.option, 100 * *range.share)};
   const int last = range.last.value_or(ranks - 1);
   Named out{{},
@@ -83,8 +100,9 @@ void add_window(const SlowWindow& window, int rank, const std::string& name, Ran
 RankSpeeds rank_speeds(const std::vector<RankSpeedRange>& ranges, const RankSpeeds& single,
                        int ranks, std::uint64_t seed) {
   RankSpeeds out;
+  std::set<int> taken;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const Named of = ranks_of(ranges[i], ranks, seed_of(seed, i));
+    const Named of = ranks_of(ranges[i], ranks, seed_of(seed, i), taken);
     for (const int rank : of.ranks) {
       if (ranges[i].window) {
         add_window(*ranges[i].window, rank, of.name, out[rank]);

@@ -21,7 +21,8 @@ struct RankSpeedRange;
 [[nodiscard]] std::vector<ScenarioNote> idle_windows(const RankSpeeds& speeds, Duration step);
 
 /// The ranks that ranges with a share draw: of each the share of `ranks`, to the nearest number, at
-/// least one; each range draws for itself.
+/// least one. Ranges of whole speeds draw ranks that none before has drawn; throws RequestError
+/// where too few are left.
 [[nodiscard]] std::set<int> drawn_ranks(const std::vector<RankSpeedRange>& ranges, int ranks,
                                         std::uint64_t seed);
 

@@ -128,8 +128,7 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
       .averaging = reported_step.averaging};
   for (ScenarioNote& note : idle_windows(prepared.options.speeds, time))
     out.scenario.notes.push_back(std::move(note));
-  out.drawn_ranks = static_cast<int>(
-      drawn_ranks(request.speeds, scenario.parallel.ranks(), scenario.seed).size());
+  out.drawn_ranks = drawn_ranks(request.speeds, scenario.parallel.ranks(), scenario.seed);
   out.baseline = baseline_of(request, out.step.fidelity);
   out.fidelity_check = check_fidelity(request, scenario, out.step.fidelity);
   out.limits = limits_of(out.summary);

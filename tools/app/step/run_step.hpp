@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,7 +105,7 @@ struct TrainingStepResult {
   std::optional<Confidence> confidence{};
   std::optional<MachineLinkUse> machine_links{};  // with a machine calibration
   std::optional<AveragingSteps> averaging{};      // with parameter averaging
-  int drawn_ranks = 0;                            // whose speed was drawn, with scenario.seed
+  std::set<int> drawn_ranks{};                    // whose speed was drawn, with scenario.seed
 };
 
 /// Checks memory before simulating. Throws ConfigError for an invalid scenario, DoesNotFit if a GPU

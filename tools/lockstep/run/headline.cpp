@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -127,11 +129,16 @@ std::string budget_line(const TrainingStepResult& result) {
 std::string baseline_line(const TrainingStepResult& result) {
   const double base = result.baseline->step.seconds();
   const double more = result.throughput.step.seconds() - base;
-  const std::string drawn =
-      result.drawn_ranks == 0
-          ? std::string{}
-          : fmt::format("; {} of {} GPUs drawn with seed {}", result.drawn_ranks,
-                        result.scenario.parallel.ranks(), result.scenario.seed);
+  constexpr std::size_t kShown = 4;
+  std::string drawn;
+  if (const std::set<int>& ranks = result.drawn_ranks; !ranks.empty()) {
+    const auto shown =
+        std::next(ranks.begin(), std::min<std::ptrdiff_t>(kShown, std::ssize(ranks)));
+    drawn = fmt::format("; {} of {} GPUs drawn with seed {}: ranks {}{}", ranks.size(),
+                        result.scenario.parallel.ranks(), result.scenario.seed,
+                        fmt::join(ranks.begin(), shown, ", "),
+                        shown == ranks.end() ? "" : ", ... (all in --format json)");
+  }
   return fmt::format(
       "{:+.2f} % against {} without the changes of GPU speeds, links and NICs, at "
       "the same fidelity{}",

@@ -402,6 +402,9 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   add_throughput(result.throughput, out);
   const auto period = app::time_in_a_row(result.scenario.parallel, result.step.timeline);
   out["step_in_a_row_s"] = period ? Json(period->seconds()) : Json(nullptr);
+  Json drawn = Json::array();
+  for (const int rank : result.drawn_ranks) drawn.push_back(rank);
+  out["drawn_ranks"] = std::move(drawn);
   out["baseline_step_time_s"] =
       result.baseline ? Json(result.baseline->step.seconds()) : Json(nullptr);
   out["averaging"] = averaging_json(result);

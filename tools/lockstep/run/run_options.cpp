@@ -94,7 +94,8 @@ void add_what_ifs(const Command& command, RunOptions& run) {
       .add_option(
           "--gpu-speed", run.gpu_speeds,
           "Relative compute speed of GPUs: all=0.95, 0..63=0.9, 17=0.8, or random:1%=0.95 of "
-          "as many ranks, drawn with the scenario's seed; repeatable")
+          "as many ranks, drawn with the scenario's seed (--set seed=7); repeatable, the later one "
+          "counts")
       ->type_name("RANKS=SPEED")
       ->allow_extra_args(false);
   command.add_option("--nic", run.nic, "Speed of every NIC and fabric link, e.g. 200G")
@@ -149,7 +150,8 @@ void add_folding(const Command& command, RunOptions& run) {
       .add_option(
           "--set-rank", run.rank_settings,
           "Relative compute speed of ranks: 17, 0..7, all, or random:1% of all, drawn with the "
-          "scenario's seed; SETTINGS are compute=0.8 and, for a time of the step, from=\"1 s\" and "
+          "scenario's seed (--set seed=7) among those not drawn before; SETTINGS are compute=0.8 "
+          "and, for a time of the step, from=\"1 s\" and "
           "until=\"2 s\", separated by commas; 17=0.8 is short for 17 compute=0.8; repeatable")
       ->type_name("RANKS SETTINGS")
       ->allow_extra_args(false);

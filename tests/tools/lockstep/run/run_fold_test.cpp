@@ -202,7 +202,13 @@ TEST_CASE("a share of the ranks is slowed at random, as drawn with the scenario'
   CHECK(json_of(of("--gpu-speed random:100%=0.5"))["fingerprint"] ==
         json_of(of("--gpu-speed all=0.5"))["fingerprint"]);
   CHECK(contains(output_of(of("--gpu-speed random:25%=0.5 --set seed=7")),
-                 "2 of 8 GPUs drawn with seed 7"));
+                 "2 of 8 GPUs drawn with seed 7: ranks "));
+  CHECK(drawn["drawn_ranks"].size() == 2);
+  // Draws are of different ranks: two halves are all.
+  CHECK(json_of(of("--gpu-speed random:50%=0.5 --gpu-speed random:50%=0.5"))["fingerprint"] ==
+        json_of(of("--gpu-speed all=0.5"))["fingerprint"]);
+  check_refused(of("--gpu-speed random:60%=0.5 --gpu-speed random:60%=0.6"),
+                "--gpu-speed random:60%: 5 of the 8 ranks are drawn before, which leaves 3");
   check_refused(of("--gpu-speed random:0%=0.5"),
                 "--gpu-speed: expected a share of all ranks such as random:1%, above 0 and up to "
                 "100 %, got \"random:0%\"");
