@@ -351,7 +351,7 @@ TEST_CASE("attention through a window to gathered keys: the pairs of the busiest
   }
 }
 
-TEST_CASE("attention through a window computes the pairs that see each other") {
+TEST_CASE("attention through a window or over documents computes the pairs that see each other") {
   AttentionBed bed;
   Operation& operation = bed.operation(OperationKind::attention, {bed.q, bed.k, bed.v}, {bed.o});
   operation.causal = true;
@@ -367,45 +367,8 @@ TEST_CASE("attention through a window computes the pairs that see each other") {
   CHECK(bed.kernel().flops == 2.0 * 16 * 256 * 256 * 16);
   operation.visible = {.window = 255};
   CHECK(bed.kernel().flops <= 2.0 * 16 * 256 * 256 * 16);
-}
-
-TEST_CASE("attention over packed documents computes the pairs that see each other") {
-  AttentionBed bed;
-  Operation& operation = bed.operation(OperationKind::attention, {bed.q, bed.k, bed.v}, {bed.o});
-  operation.causal = true;
-  operation.visible.documents = {100, 28};  // twice 100 and 28 of 256 tokens
+  operation.visible = {.documents = {100, 28}};  // twice 100 and 28 of 256 tokens
   CHECK(bed.kernel().flops == 4.0 * 16 * 16 * (2 * 100 * 101 / 2 + 2 * 28 * 29 / 2));
-  operation.visible.documents = {200, 100};  // the second is cut at 56
-  CHECK(bed.kernel().flops == 4.0 * 16 * 16 * (200 * 201 / 2 + 56 * 57 / 2));
-  operation.visible.documents = {256, 1};  // a sequence is full with the first
-  CHECK(bed.kernel().flops == 2.0 * 16 * 256 * 256 * 16);
-}
-
-TEST_CASE("keys of other documents, of other chunks and outside of windows are not visible") {
-  // Documents begin at 0, 3, 4, 8 and so on; tokens of them.
-  const VisibleKeys visible{.documents = {3, 1, 4}};
-  const std::vector<std::int64_t> begins{0, 0, 0, 3, 4, 4, 4, 4, 8, 8, 8, 11, 12};
-  for (std::size_t token = 0; token < begins.size(); ++token)
-    CHECK(visible.document_begin(static_cast<std::int64_t>(token)) == begins[token]);
-  for (const VisibleKeys& each :
-       {visible, VisibleKeys{.window = 2, .documents = {3, 1, 4}},
-        VisibleKeys{.window = 3, .chunked = true, .documents = {3, 1, 4}},
-        VisibleKeys{.window = 5, .chunked = true, .documents = {7, 2}}, VisibleKeys{.window = 4}}) {
-    for (std::int64_t queries = 1; queries <= 40; ++queries) {
-      double pairs = 0;
-      std::int64_t most = 0;
-      for (std::int64_t query = 0; query < queries; ++query) {
-        std::int64_t keys = 0;
-        for (std::int64_t key = 0; key < queries; ++key) keys += each.sees(query, key) ? 1 : 0;
-        pairs += static_cast<double>(keys);
-        most = std::max(most, keys);
-      }
-      CHECK(limited_pairs(each, queries) == pairs);
-      CHECK(most_visible(each, queries) >= most);  // chunks may part the longest document
-    }
-  }
-  // 3 + 1 + 4 and 2 of the next 3 tokens, in blocks of 2.
-  CHECK(query_blocks(visible, 10, 2) == 2 + 1 + 2 + 1);
 }
 
 TEST_CASE("causal attention is the same work however it is cut, in the mean over the ranks") {

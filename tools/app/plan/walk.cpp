@@ -31,7 +31,7 @@ constexpr std::array<RuleWords, kPlanRules> kRules{{
      "parallelism"},
     {"batch", "micro_batch * dp does not divide the global batch"},
     {"layers", "pp * vpp does not divide the layers"},
-    {"schedule", "the schedule has no such stages, chunks, microbatches or pairs of them"},
+    {"schedule", "the schedule has no such stages, chunks, batches or pairs"},
     {"shards", "shard_ranks does not divide dp * cp"},
     {"stack", "the software stack has no such layout"},
     {"duplicate", "the same step as another point"},

@@ -497,5 +497,4 @@ TEST_CASE(
   CHECK(
       told("window", {"model.window.full_rotary=false"}, "model.window.first_layer", "4").empty());
 }
-
 }  // namespace lockstep
