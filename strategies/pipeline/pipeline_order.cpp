@@ -35,8 +35,12 @@ std::vector<PipelineStep> in_turn(int microbatches, int warm_up) {
   return steps;
 }
 
-/// Each forward pass with the backward pass right after it.
+/// Each forward pass with the backward pass right after it. Where all forward passes come first, as
+/// on early stages with few microbatches, there is no pair: the first backward pass waits for later
+/// stages, which wait for the last forward pass.
 std::vector<PipelineStep> in_pairs(std::vector<PipelineStep> steps) {
+  const auto is_forward = [](const PipelineStep& step) { return step.work == Work::forward; };
+  if (std::is_partitioned(steps.begin(), steps.end(), is_forward)) return steps;
   for (std::size_t i = 1; i < steps.size(); ++i) {
     PipelineStep& forward = steps[i - 1];
     const PipelineStep& backward = steps[i];

@@ -265,6 +265,10 @@ TEST_CASE("passes of different microbatches in pairs") {
     CHECK(pairs_of(steps) == 16 - (2 * (3 - stage) + 4 + 1));
     CHECK(pairs_of(pipeline_order({PipelineOrder::interleaved, 4, 2, 8, 0, false}, stage)) == 0);
   }
+  // Of 2 stages with 2 chunks and 2 microbatches the first has all 4 forward passes in its warm-up
+  // of 5: its first backward pass waits for the second stage, which waits for the last of them.
+  CHECK(pairs_of(pipeline_order({PipelineOrder::interleaved, 2, 2, 2, 0, true}, 0)) == 0);
+  CHECK(pairs_of(pipeline_order({PipelineOrder::interleaved, 2, 2, 2, 0, true}, 1)) == 1);
   // DualPipeV, p stages, m microbatches: 2 (m - 2p + i + 1) of the main steps and p - 1 - i after
   // them; the last stage leaves out the first.
   for (int stage = 0; stage < 4; ++stage) {
