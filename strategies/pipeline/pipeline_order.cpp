@@ -35,12 +35,8 @@ std::vector<PipelineStep> in_turn(int microbatches, int warm_up) {
   return steps;
 }
 
-/// Each forward pass with the backward pass right after it. Where all forward passes come first, as
-/// on early stages with few microbatches, there is no pair: the first backward pass waits for later
-/// stages, which wait for the last forward pass.
+/// Each forward pass with the backward pass right after it.
 std::vector<PipelineStep> in_pairs(std::vector<PipelineStep> steps) {
-  const auto is_forward = [](const PipelineStep& step) { return step.work == Work::forward; };
-  if (std::is_partitioned(steps.begin(), steps.end(), is_forward)) return steps;
   for (std::size_t i = 1; i < steps.size(); ++i) {
     PipelineStep& forward = steps[i - 1];
     const PipelineStep& backward = steps[i];
@@ -48,6 +44,18 @@ std::vector<PipelineStep> in_pairs(std::vector<PipelineStep> steps) {
                      forward.microbatch != backward.microbatch;
   }
   return steps;
+}
+
+/// Where the warm-up takes all forward passes, as on early stages with few microbatches, there is
+/// no pair: the first backward pass waits for later stages, which wait for the last forward pass.
+std::vector<PipelineStep> interleaved(const PipelineShape& shape, int later) {
+  const int group = shape.group > 0 ? shape.group : shape.stages;
+  const int more = shape.pairs ? 1 : 0;
+  std::vector<PipelineStep> steps = interleaved_order(
+      shape.stages, shape.stages - 1 - later, shape.chunks, shape.microbatches, group, more);
+  const int warm_up = 2 * later + (shape.chunks - 1) * group + more;
+  const bool all = warm_up >= shape.chunks * shape.microbatches;
+  return shape.pairs && !all ? in_pairs(std::move(steps)) : steps;
 }
 
 /// Groups of microbatches of an interleaved schedule, as Megatron-Core takes them (schedules.py,
@@ -146,10 +154,7 @@ std::vector<PipelineStep> pipeline_order(const PipelineShape& shape, int stage) 
     case PipelineOrder::one_f_one_b:
       return in_turn(microbatches, later);
     case PipelineOrder::interleaved:
-      return pairs ? in_pairs(interleaved_order(stages, stage, chunks, microbatches,
-                                                group > 0 ? group : stages, 1))
-                   : interleaved_order(stages, stage, chunks, microbatches,
-                                       group > 0 ? group : stages);
+      return interleaved(shape, later);
     case PipelineOrder::zb_h1:
       return handcrafted_zero_bubble(microbatches, later, stages);
     case PipelineOrder::zb_h2:
