@@ -32,7 +32,7 @@ std::vector<PipelineStep> interleaved_order(int stages, int stage, int chunks, i
   const std::vector<PipelineStep> forward = forward_chunks(chunks, microbatches, group);
   const std::size_t total = forward.size();
   const std::size_t warm_up = std::min(
-      total, static_cast<std::size_t>(2 * (stages - 1 - stage) + (chunks - 1) * group + more));
+      total, static_cast<std::size_t>(interleaved_warm_up(stages, stage, chunks, group, more)));
   std::vector<PipelineStep> steps(forward.begin(),
                                   forward.begin() + static_cast<std::ptrdiff_t>(warm_up));
   for (std::size_t k = 0; k < total; ++k) {

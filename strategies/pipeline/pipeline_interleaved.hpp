@@ -17,4 +17,11 @@ namespace lockstep {
                                                           int microbatches, int group,
                                                           int more = 0);
 
+/// Forward passes that stage `stage` has before its first backward pass, `more` than Megatron's:
+/// where its microbatches have as many, there are no others.
+[[nodiscard]] constexpr int interleaved_warm_up(int stages, int stage, int chunks, int group,
+                                                int more) {
+  return 2 * (stages - 1 - stage) + (chunks - 1) * group + more;
+}
+
 }  // namespace lockstep

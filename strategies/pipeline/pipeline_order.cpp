@@ -48,14 +48,14 @@ std::vector<PipelineStep> in_pairs(std::vector<PipelineStep> steps) {
 
 /// Where the warm-up takes all forward passes, as on early stages with few microbatches, there is
 /// no pair: the first backward pass waits for later stages, which wait for the last forward pass.
-std::vector<PipelineStep> interleaved(const PipelineShape& shape, int later) {
-  const int group = shape.group > 0 ? shape.group : shape.stages;
-  const int more = shape.pairs ? 1 : 0;
-  std::vector<PipelineStep> steps = interleaved_order(
-      shape.stages, shape.stages - 1 - later, shape.chunks, shape.microbatches, group, more);
-  const int warm_up = 2 * later + (shape.chunks - 1) * group + more;
-  const bool all = warm_up >= shape.chunks * shape.microbatches;
-  return shape.pairs && !all ? in_pairs(std::move(steps)) : steps;
+std::vector<PipelineStep> interleaved(const PipelineShape& shape, int stage) {
+  const auto& [order, stages, chunks, microbatches, given, pairs] = shape;
+  const int group = given > 0 ? given : stages;
+  const int more = pairs ? 1 : 0;
+  std::vector<PipelineStep> steps =
+      interleaved_order(stages, stage, chunks, microbatches, group, more);
+  const bool all = interleaved_warm_up(stages, stage, chunks, group, more) >= chunks * microbatches;
+  return pairs && !all ? in_pairs(std::move(steps)) : steps;
 }
 
 /// Groups of microbatches of an interleaved schedule, as Megatron-Core takes them (schedules.py,
@@ -154,7 +154,7 @@ std::vector<PipelineStep> pipeline_order(const PipelineShape& shape, int stage) 
     case PipelineOrder::one_f_one_b:
       return in_turn(microbatches, later);
     case PipelineOrder::interleaved:
-      return interleaved(shape, later);
+      return interleaved(shape, stage);
     case PipelineOrder::zb_h1:
       return handcrafted_zero_bubble(microbatches, later, stages);
     case PipelineOrder::zb_h2:

@@ -168,6 +168,41 @@ void check_contexts(const ModelConfig& model, ContextKind kind, bool zigzag) {
   check(model, parallel);
 }
 
+/// In two replicas with sharded optimizer states, communication beside computation, and parts done
+/// again.
+void check_replicas(const ModelConfig& model, ParallelConfig parallel) {
+  parallel.sequence_parallel = true;
+  parallel.dp = 2;
+  parallel.global_batch *= 2;
+  parallel.zero = 1;
+  parallel.overlap = {Overlap::cp};
+  for (const Recompute again : {Recompute::selective, Recompute::every_second_layer}) {
+    parallel.recompute = again;
+    check(model, parallel);
+  }
+}
+
+TransformerConfig deeper_t5() {
+  TransformerConfig out = t5();
+  out.encoder->layers = 3;
+  return out;
+}
+
+/// Two stages, of which each has a part of either stack in a V.
+void check_stages(ContextKind kind, const std::vector<PipelineOrder>& orders) {
+  for (const PipelineOrder order : orders) {
+    ParallelConfig parallel = context(kind, 2, true);
+    parallel.pp = 2;
+    parallel.schedule = order;
+    if (order == PipelineOrder::zb_v) {
+      parallel.vpp = 2;
+      parallel.stages = {1, 2, 1, 2};
+    }
+    parallel.global_batch *= 2;
+    check(model_of(deeper_t5()), parallel);
+  }
+}
+
 // Heads are exchanged for tokens before each attention, in three sequences: those of both stacks
 // and, of keys and values for the decoder, the encoder's again.
 TEST_CASE("tokens of an encoder and a decoder cut among ranks compute what one device does") {
@@ -184,19 +219,7 @@ TEST_CASE("tokens of an encoder and a decoder cut among ranks compute what one d
 }
 
 TEST_CASE("stages of an encoder and a decoder whose tokens are cut among ranks") {
-  TransformerConfig shape = t5();
-  shape.encoder->layers = 3;
-  for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::zb_v}) {
-    ParallelConfig parallel = context(ContextKind::ulysses, 2, true);
-    parallel.pp = 2;
-    parallel.schedule = order;
-    if (order == PipelineOrder::zb_v) {
-      parallel.vpp = 2;
-      parallel.stages = {1, 2, 1, 2};
-    }
-    parallel.global_batch *= 2;
-    check(model_of(shape), parallel);
-  }
+  check_stages(ContextKind::ulysses, {PipelineOrder::one_f_one_b, PipelineOrder::zb_v});
 }
 
 // Keys and values are gathered for each attention: those of both stacks, and those that the
@@ -209,36 +232,15 @@ TEST_CASE("an encoder and a decoder with gathered keys and values compute what o
       shape.dropout = dropout;
       const ModelConfig model = model_of(shape);
       check_contexts(model, ContextKind::all_gather, zigzag);
-      ParallelConfig parallel = context(ContextKind::all_gather, 2, zigzag);
-      parallel.sequence_parallel = true;
-      parallel.dp = 2;
-      parallel.global_batch *= 2;
-      parallel.zero = 1;
-      parallel.recompute = Recompute::selective;
-      parallel.overlap = {Overlap::cp};
-      check(model, parallel);
-      parallel.recompute = Recompute::every_second_layer;
-      check(model, parallel);
+      check_replicas(model, context(ContextKind::all_gather, 2, zigzag));
     }
   }
 }
 
 TEST_CASE("so they do in stages, with operands kept as cast, and with Muon") {
-  TransformerConfig shape = t5();
-  shape.encoder->layers = 3;
-  for (const PipelineOrder order :
-       {PipelineOrder::one_f_one_b, PipelineOrder::zb_v, PipelineOrder::dualpipe}) {
-    ParallelConfig parallel = context(ContextKind::all_gather, 2, true);
-    parallel.pp = 2;
-    parallel.schedule = order;
-    if (order == PipelineOrder::zb_v) {
-      parallel.vpp = 2;
-      parallel.stages = {1, 2, 1, 2};
-    }
-    parallel.global_batch *= 2;
-    check(model_of(shape), parallel);
-  }
-  check_software(model_of(shape), {context(ContextKind::all_gather, 2, true)});
+  check_stages(ContextKind::all_gather,
+               {PipelineOrder::one_f_one_b, PipelineOrder::zb_v, PipelineOrder::dualpipe});
+  check_software(model_of(deeper_t5()), {context(ContextKind::all_gather, 2, true)});
 }
 
 // Keys pass along a ring for scores of whole rows, and values for what follows.
@@ -255,36 +257,16 @@ TEST_CASE("an encoder and a decoder whose keys and values travel compute what on
         ParallelConfig parallel = context(kind, 4, zigzag);
         if (kind == ContextKind::both) parallel.ulysses = 2;
         check(model, parallel);
-        parallel.sequence_parallel = true;
-        parallel.dp = 2;
-        parallel.global_batch *= 2;
-        parallel.zero = 1;
-        parallel.recompute = Recompute::selective;
-        parallel.overlap = {Overlap::cp};
-        check(model, parallel);
-        parallel.recompute = Recompute::every_second_layer;
-        check(model, parallel);
+        check_replicas(model, parallel);
       }
     }
   }
 }
 
 TEST_CASE("so they do in a ring, in stages, with operands kept as cast, and with Muon") {
-  TransformerConfig shape = t5();
-  shape.encoder->layers = 3;
-  for (const PipelineOrder order :
-       {PipelineOrder::one_f_one_b, PipelineOrder::zb_v, PipelineOrder::dualpipe}) {
-    ParallelConfig parallel = context(ContextKind::ring, 2, true);
-    parallel.pp = 2;
-    parallel.schedule = order;
-    if (order == PipelineOrder::zb_v) {
-      parallel.vpp = 2;
-      parallel.stages = {1, 2, 1, 2};
-    }
-    parallel.global_batch *= 2;
-    check(model_of(shape), parallel);
-  }
-  check_software(model_of(shape), {context(ContextKind::ring, 4, true)});
+  check_stages(ContextKind::ring,
+               {PipelineOrder::one_f_one_b, PipelineOrder::zb_v, PipelineOrder::dualpipe});
+  check_software(model_of(deeper_t5()), {context(ContextKind::ring, 4, true)});
 }
 
 }  // namespace

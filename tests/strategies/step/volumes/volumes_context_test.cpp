@@ -90,19 +90,24 @@ TEST_CASE("context parallelism by all-gather: keys and values twice, their gradi
   }
 }
 
+/// With an encoder of 3 layers and twice as many tokens in front of it.
+TransformerConfig stacks() {
+  TransformerConfig out = shape();
+  out.attention = AttentionKind::unfused;
+  out.positions = Positions::none;
+  out.encoder = EncoderStack{.layers = 3, .sequence = 2 * kS, .buckets = 16};
+  return out;
+}
+
 TEST_CASE(
     "encoder and decoder by all-gather: the decoder gathers what it makes of both sequences") {
   // Keys and values of 2sbh each, in a layer of the decoder also 2s'bh of the encoder's tokens.
   for (const int n : {2, 4}) {
     CAPTURE(n);
-    TransformerConfig t5 = shape();
-    t5.attention = AttentionKind::unfused;
-    t5.positions = Positions::none;
-    t5.encoder = EncoderStack{.layers = 3, .sequence = 2 * kS, .buckets = 16};
     ParallelConfig with = layout();
     with.cp = n;
     with.cp_kind = ContextKind::all_gather;
-    const TrainingStepUnderTest step{transformer(t5), with};
+    const TrainingStepUnderTest step{transformer(stacks()), with};
     const std::int64_t decoder = kLayers * kM;
     const std::int64_t encoder = 3 * kM;
     const Traffic once{2 * (2 * decoder + encoder),
@@ -119,13 +124,9 @@ TEST_CASE(
   // sequences in the decoder. Ring self-attention (Li et al., arXiv 2105.13120, section 3.2).
   for (const int n : {2, 4}) {
     CAPTURE(n);
-    TransformerConfig t5 = shape();
-    t5.attention = AttentionKind::unfused;
-    t5.positions = Positions::none;
-    t5.encoder = EncoderStack{.layers = 3, .sequence = 2 * kS, .buckets = 16};
     ParallelConfig with = layout();
     with.cp = n;
-    const TrainingStepUnderTest step{transformer(t5), with};
+    const TrainingStepUnderTest step{transformer(stacks()), with};
     const std::int64_t decoder = kLayers * kM;
     const std::int64_t encoder = 3 * kM;
     const std::int64_t calls = 2 * (2 * decoder + encoder) * (n - 1);
