@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "sim/config/json_schema.hpp"
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_schema.hpp"
+#include "sim/config/json/json_values.hpp"
 
 namespace lockstep {
 

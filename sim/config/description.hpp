@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 
 /// What a reader reads, as JSON Schema. A reader that runs with a description instead of a document
 /// notes the type and range of every value that it asks for; schema_of() in reader.hpp runs one.

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/config/config_error.hpp"
 #include "sim/config/description.hpp"
-#include "sim/config/json.hpp"
-#include "sim/config/pointer.hpp"
+#include "sim/config/json/config_error.hpp"
+#include "sim/config/json/json.hpp"
+#include "sim/config/json/pointer.hpp"
 
 /// Strict reading: exact types, units required, unknown keys refused. A verb that finds a problem
 /// reports it and returns a valid value (the smallest allowed), so that all problems of a file are

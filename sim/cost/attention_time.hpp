@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/cost/device_model.hpp"
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/cost/basis.hpp"
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 
 namespace lockstep {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "strategies/calibration/cost_data.hpp"
 #include "strategies/calibration/measured_machine.hpp"
 #include "topologies/devices/device_kernels.hpp"

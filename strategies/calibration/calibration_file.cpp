@@ -2,7 +2,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/config/json_schema.hpp"
+#include "sim/config/json/json_schema.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/calibration/calibration.hpp"
 #include "strategies/calibration/machine_file.hpp"

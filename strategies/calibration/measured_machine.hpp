@@ -10,7 +10,7 @@
 #include "sim/base/units.hpp"
 #include "sim/cost/device_model.hpp"
 #include "sim/execute/device_kernels/number_type.hpp"
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 
 /// A measured machine: description, measurements and fitted parameters (configs/calibration).
 namespace lockstep {

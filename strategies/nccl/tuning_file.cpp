@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/config/extends.hpp"
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/calibration/calibration.hpp"
 #include "topologies/devices/device.hpp"

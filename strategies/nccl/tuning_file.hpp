@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "strategies/nccl/tuning_data.hpp"
 
 namespace lockstep {

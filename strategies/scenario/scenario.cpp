@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
-#include "sim/config/json_schema.hpp"
-#include "sim/config/json_values.hpp"
-#include "sim/config/memory_file.hpp"
+#include "sim/config/json/json_schema.hpp"
+#include "sim/config/json/json_values.hpp"
+#include "sim/config/json/memory_file.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/scenario/scenario_checks.hpp"
 #include "strategies/scenario/scenario_cluster.hpp"
@@ -17,7 +17,7 @@
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "strategies/scenario/scenario_parallel.hpp"
 #include "strategies/scenario/stack_values.hpp"
-#include "strategies/scenario/without_effect.hpp"
+#include "strategies/scenario/without_effect/without_effect.hpp"
 #include "strategies/stacks/default_stack.hpp"
 #include "strategies/stacks/precision_recipe_file.hpp"
 #include "strategies/stacks/software_stack.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_config.hpp"
 #include "topologies/devices/device.hpp"

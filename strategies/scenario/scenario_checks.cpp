@@ -7,8 +7,8 @@
 
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/layers.hpp"
-#include "strategies/scenario/layout_problems.hpp"
-#include "strategies/scenario/without_effect.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
+#include "strategies/scenario/without_effect/without_effect.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
 #include "topologies/graph/nodes.hpp"

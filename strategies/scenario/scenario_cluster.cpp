@@ -6,8 +6,8 @@
 #include <array>
 
 #include "sim/config/complaint.hpp"
-#include "sim/config/json_schema.hpp"
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_schema.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/scenario/scenario_node.hpp"
 #include "topologies/files/cluster_file.hpp"
 

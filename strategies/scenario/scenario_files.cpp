@@ -4,7 +4,7 @@
 
 #include <system_error>
 
-#include "sim/config/memory_file.hpp"
+#include "sim/config/json/memory_file.hpp"
 #include "topologies/files/config_names.hpp"
 
 namespace lockstep {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <variant>
 
-#include "sim/config/json_schema.hpp"
-#include "sim/config/json_values.hpp"
-#include "sim/config/pointer.hpp"
+#include "sim/config/json/json_schema.hpp"
+#include "sim/config/json/json_values.hpp"
+#include "sim/config/json/pointer.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/files/model_file.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "strategies/models/model_config.hpp"
 #include "strategies/scenario/scenario_files.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "topologies/files/cluster_reader.hpp"
 
 namespace lockstep {

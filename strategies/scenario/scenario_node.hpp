@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "strategies/scenario/scenario_files.hpp"
 #include "topologies/devices/device.hpp"
 

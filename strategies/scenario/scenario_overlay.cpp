@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "sim/config/complaint.hpp"
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
+#include "sim/config/json/pointer.hpp"
 #include "sim/config/key_aliases.hpp"
-#include "sim/config/pointer.hpp"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 
 /// Overrides (`--set`), applied to a JSON document before it is read.
 namespace lockstep {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/json_values.hpp"
-#include "strategies/scenario/layout_problems.hpp"
-#include "strategies/scenario/parallel_fields.hpp"
+#include "sim/config/json/json_values.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
+#include "strategies/scenario/parallel/parallel_fields.hpp"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "strategies/models/precision_recipe.hpp"
 #include "topologies/devices/device.hpp"
 

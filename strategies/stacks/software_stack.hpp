@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "sim/cost/device_model.hpp"
 #include "sim/program/tensor.hpp"
 #include "strategies/layout/parallel_config.hpp"

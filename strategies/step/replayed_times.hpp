@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/engine/replay.hpp"
-#include "strategies/step/lowering/link_series.hpp"
+#include "strategies/step/lowering/costs/link_series.hpp"
 #include "strategies/step/lowering/lowering.hpp"
 #include "topologies/graph/cluster.hpp"
 

@@ -16,8 +16,8 @@
 #include "strategies/calibration/cost_data.hpp"
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/step/lowering/collective_choice.hpp"
+#include "strategies/step/lowering/costs/rank_speed.hpp"
 #include "strategies/step/lowering/fold_step.hpp"
-#include "strategies/step/lowering/rank_speed.hpp"
 #include "topologies/devices/device.hpp"
 #include "topologies/graph/cluster.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "sim/config/reader.hpp"
 #include "topologies/devices/device.hpp"
 

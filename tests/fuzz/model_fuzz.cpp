@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "strategies/models/build_model.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/models/files/model_file.hpp"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "sim/execute/schedule/execute.hpp"
 #include "sim/execute/schedule/step_problem.hpp"
 #include "strategies/interop/msccl/msccl.hpp"

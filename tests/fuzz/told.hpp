@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 
 namespace lockstep::fuzz {
 

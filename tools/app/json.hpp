@@ -12,7 +12,7 @@
 namespace lockstep::app {
 
 /// A JSON value to write; all results are written through it. Objects keep insertion order. (Input
-/// files are read by sim/config/json.hpp, which is strict.)
+/// files are read by sim/config/json/json.hpp, which is strict.)
 class Json {
  public:
   using Members = std::vector<std::pair<std::string, Json>>;

@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "sim/base/check.hpp"
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tools/lockstep/command_line.hpp"
 #include "tools/lockstep/malloc_tuning.hpp"
 #include "tools/lockstep/output/errors.hpp"
-#include "tools/lockstep/output/terminal.hpp"
+#include "tools/lockstep/terminal/terminal.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tools/app/step/memory_changes.hpp"
 #include "tools/lockstep/output/errors.hpp"
 

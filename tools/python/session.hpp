@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/memory_file.hpp"
+#include "sim/config/json/memory_file.hpp"
 #include "tools/lockstep/host/host.hpp"
 
 /// Commands executed for Python. Nothing here touches Python, so that none of it needs the GIL.

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "sim/config/json.hpp"
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/calibration/calibration.hpp"
 #include "strategies/measure/confidence/validated_runs.hpp"
 #include "strategies/measure/validation/measured_file.hpp"

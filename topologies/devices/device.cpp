@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "sim/config/json_schema.hpp"
+#include "sim/config/json/json_schema.hpp"
 #include "sim/config/reader.hpp"
 #include "topologies/devices/device_figure.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "sim/base/provenance.hpp"
 #include "sim/base/units.hpp"
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "sim/network/network.hpp"
 
 /// Devices: GPUs by their datasheets, and plain hosts (configs/devices/*.json, schema

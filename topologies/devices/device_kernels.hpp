@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "sim/cost/device_model.hpp"
 #include "topologies/devices/device.hpp"
 

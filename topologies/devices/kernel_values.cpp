@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 
 namespace lockstep {
 

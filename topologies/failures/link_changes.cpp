@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "sim/config/config_error.hpp"
 #include "sim/config/did_you_mean.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "topologies/failures/link_names.hpp"
 #include "topologies/graph/least_bandwidth.hpp"
 

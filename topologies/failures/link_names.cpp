@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "sim/config/config_error.hpp"
 #include "sim/config/did_you_mean.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "topologies/failures/link_changes.hpp"
 
 namespace lockstep {

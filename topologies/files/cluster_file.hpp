@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "topologies/files/operating_costs.hpp"
 #include "topologies/graph/cluster.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json_schema.hpp"
+#include "sim/config/json/json_schema.hpp"
 #include "topologies/builders/build_cluster.hpp"
 #include "topologies/devices/provenance_key.hpp"
 #include "topologies/graph/least_bandwidth.hpp"

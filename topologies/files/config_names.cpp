@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "sim/config/complaint.hpp"
-#include "sim/config/memory_file.hpp"
+#include "sim/config/json/memory_file.hpp"
 #include "sim/config/reader.hpp"
 #include "topologies/devices/device.hpp"
 

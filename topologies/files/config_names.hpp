@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/config/extends.hpp"
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 
 /// Names of shipped files: devices, clusters, models, scenarios, software stacks.
 namespace lockstep {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "sim/network/network.hpp"
 #include "topologies/graph/cluster.hpp"
 

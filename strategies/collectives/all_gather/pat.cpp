@@ -2,7 +2,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
 #include "strategies/collectives/schedules/ceil_lg.hpp"
-#include "strategies/collectives/schedules/parallel_trees.hpp"
+#include "strategies/collectives/schedules/trees/parallel_trees.hpp"
 
 /// PAT (parallel aggregated trees) all-gather: every block goes down a binomial tree of its own,
 /// all trees in step. The furthest ranks come first, when there is one block to send; neighbors

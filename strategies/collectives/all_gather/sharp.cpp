@@ -1,5 +1,5 @@
 #include "strategies/collectives/row_helpers.hpp"
-#include "strategies/collectives/schedules/tree_halves.hpp"
+#include "strategies/collectives/schedules/trees/tree_halves.hpp"
 
 /// SHARP all-gather: every rank sends its block to the network once, whose switches multicast it.
 /// In nodes of g ranks each gets the blocks of its rail; a direct all-gather comes after.

@@ -1,7 +1,7 @@
 #include "strategies/collectives/chunk_count.hpp"
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/pipeline_rounds.hpp"
-#include "strategies/collectives/schedules/pipelined_tree.hpp"
+#include "strategies/collectives/schedules/trees/pipelined_tree.hpp"
 
 /// Binary-tree all-reduce, pipelined: chunk after chunk is reduced up one binary tree and broadcast
 /// down it again, both at once. Leaves use a third of what inner ranks have to send. On m nodes of

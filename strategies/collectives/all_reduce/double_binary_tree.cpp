@@ -5,7 +5,7 @@
 #include "strategies/collectives/row_helpers.hpp"
 #include "strategies/collectives/schedules/compose.hpp"
 #include "strategies/collectives/schedules/pipeline_rounds.hpp"
-#include "strategies/collectives/schedules/pipelined_tree.hpp"
+#include "strategies/collectives/schedules/trees/pipelined_tree.hpp"
 
 /// Double-binary-tree all-reduce, pipelined: half of the data goes up and down one binary tree,
 /// half another, in which (nearly) every inner rank of the first is a leaf, so that all ports are

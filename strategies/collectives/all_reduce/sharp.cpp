@@ -5,7 +5,7 @@
 #include "strategies/collectives/schedules/compose.hpp"
 #include "strategies/collectives/schedules/halves.hpp"
 #include "strategies/collectives/schedules/pipeline_rounds.hpp"
-#include "strategies/collectives/schedules/reduction_trees.hpp"
+#include "strategies/collectives/schedules/trees/reduction_trees.hpp"
 
 /// SHARP all-reduce: the network's switches add up on the way to the root of their tree and
 /// multicast on the way back. In nodes of g ranks a direct reduce-scatter comes before, after which

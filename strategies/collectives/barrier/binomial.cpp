@@ -1,7 +1,7 @@
 #include "strategies/collectives/barrier/algorithms.hpp"
 #include "strategies/collectives/row_helpers.hpp"
-#include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/block_schedule.hpp"
+#include "strategies/collectives/schedules/trees/binomial_tree.hpp"
 
 /// Binomial barrier: gather arrivals up a binomial tree, release down the same tree.
 /// In: n >= 1 ranks. Chunks: none; messages are empty.

@@ -1,7 +1,7 @@
 #include "strategies/collectives/broadcast/algorithms.hpp"
 #include "strategies/collectives/row_helpers.hpp"
-#include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
+#include "strategies/collectives/schedules/trees/binomial_tree.hpp"
 
 /// Binomial broadcast: in every round all who have the message give it to somebody who has not; the
 /// first goes furthest.

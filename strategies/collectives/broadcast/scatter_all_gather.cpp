@@ -1,7 +1,7 @@
 #include "strategies/collectives/row_helpers.hpp"
-#include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/extra_rank.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
+#include "strategies/collectives/schedules/trees/binomial_tree.hpp"
 
 /// Scatter and all-gather broadcast (van de Geijn): the root's message is scattered down a binomial
 /// tree, then everybody gathers all of it, either round a ring or by recursive doubling.

@@ -2,9 +2,9 @@
 #include "strategies/collectives/gather/algorithms.hpp"
 
 #include "strategies/collectives/row_helpers.hpp"
-#include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/cyclic_run.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
+#include "strategies/collectives/schedules/trees/binomial_tree.hpp"
 
 /// Binomial gather: the binomial scatter backwards. In every round half of those who still hold
 /// parts give all of theirs away; the last comes from furthest.

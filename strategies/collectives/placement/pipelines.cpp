@@ -9,7 +9,7 @@
 #include "strategies/collectives/registry/registry.hpp"
 #include "strategies/collectives/schedules/one_switch.hpp"
 #include "strategies/collectives/schedules/pipeline_rounds.hpp"
-#include "strategies/collectives/schedules/tree_halves.hpp"
+#include "strategies/collectives/schedules/trees/tree_halves.hpp"
 
 namespace lockstep {
 namespace {

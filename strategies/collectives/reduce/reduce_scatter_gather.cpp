@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "strategies/collectives/row_helpers.hpp"
-#include "strategies/collectives/schedules/binomial_tree.hpp"
 #include "strategies/collectives/schedules/extra_rank.hpp"
 #include "strategies/collectives/schedules/rooted.hpp"
+#include "strategies/collectives/schedules/trees/binomial_tree.hpp"
 
 /// Reduce-scatter and gather reduce (Rabenseifner): a reduce-scatter by recursive halving, then the
 /// root gathers the sums up a binomial tree.

@@ -1,5 +1,5 @@
 #include "strategies/collectives/row_helpers.hpp"
-#include "strategies/collectives/schedules/tree_halves.hpp"
+#include "strategies/collectives/schedules/trees/tree_halves.hpp"
 
 /// SHARP reduce-scatter: the network's switches add up on the way to the root of their tree; sums
 /// go back to their owners alone. In nodes of g ranks a direct reduce-scatter comes before, after

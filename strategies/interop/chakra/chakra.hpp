@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "sim/schedule/contract.hpp"
 #include "strategies/interop/chakra/chakra_ignored.hpp"
 

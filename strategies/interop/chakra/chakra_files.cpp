@@ -8,7 +8,7 @@
 #include <optional>
 #include <system_error>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 
 namespace lockstep {
 

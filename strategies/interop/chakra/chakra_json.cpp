@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "sim/config/complaint.hpp"
-#include "sim/config/pointer.hpp"
+#include "sim/config/json/pointer.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/interop/chakra/chakra_nodes.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 
 /// GOAL, LogGOPSim's schedule format: per rank sends, receives and calculations with dependencies.
 /// It specifies the order of messages, not their contents. Source: Hoefler, Siebert and Lumsdaine,

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "sim/config/config_error.hpp"
-#include "sim/config/text_cursor.hpp"
+#include "sim/config/json/config_error.hpp"
+#include "sim/config/json/text_cursor.hpp"
 
 namespace lockstep {
 

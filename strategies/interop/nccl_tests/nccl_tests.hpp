@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 
 /// Output of NVIDIA's nccl-tests (and AMD's rccl-tests): measured times of a collective by size.
 /// Source of the formats: NVIDIA/nccl-tests, src/common.cu and src/util.cu.

@@ -8,8 +8,8 @@
 #include <memory>
 #include <system_error>
 
-#include "sim/config/config_error.hpp"
-#include "sim/config/memory_file.hpp"
+#include "sim/config/json/config_error.hpp"
+#include "sim/config/json/memory_file.hpp"
 
 namespace lockstep {
 

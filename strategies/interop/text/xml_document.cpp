@@ -7,7 +7,7 @@
 #include <pugixml.hpp>
 #include <utility>
 
-#include "sim/config/text_cursor.hpp"
+#include "sim/config/json/text_cursor.hpp"
 
 namespace lockstep {
 

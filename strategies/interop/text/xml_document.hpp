@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 
 namespace lockstep {
 

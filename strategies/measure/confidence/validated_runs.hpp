@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "strategies/measure/confidence/confidence.hpp"
 
 namespace lockstep {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/execute/command_graph/backend.hpp"
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "sim/program/program.hpp"
 
 namespace lockstep {

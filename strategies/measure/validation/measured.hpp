@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "sim/program/operation.hpp"
 #include "sim/schedule/contract.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/measure/validation/stack_rule.hpp"
 #include "strategies/stacks/software_stack.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "strategies/models/count/layers.hpp"
 #include "strategies/step/bound/operation_bounds.hpp"
 #include "strategies/step/bound/routine_bound.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "sim/program/communicator.hpp"
-#include "sim/program/kernel.hpp"
-#include "strategies/step/lowering/chunked_gemms.hpp"
+#include "sim/program/kernel/kernel.hpp"
+#include "strategies/step/lowering/costs/chunked_gemms.hpp"
 #include "topologies/graph/nodes.hpp"
 #include "topologies/in_network/lower_with_switches.hpp"
 

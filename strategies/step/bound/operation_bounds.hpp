@@ -14,7 +14,7 @@
 #include "strategies/nccl/tuning_data.hpp"
 #include "strategies/step/bound/schedule_bound.hpp"
 #include "strategies/step/lowering/collective_choice.hpp"
-#include "strategies/step/lowering/kernel_times.hpp"
+#include "strategies/step/lowering/costs/kernel_times.hpp"
 #include "topologies/devices/device.hpp"
 #include "topologies/graph/cluster.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 
 namespace lockstep {
 

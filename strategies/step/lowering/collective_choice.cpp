@@ -13,7 +13,7 @@
 #include "strategies/collectives/placement/chunk_search.hpp"
 #include "strategies/collectives/placement/ready_algorithms.hpp"
 #include "strategies/collectives/sizing.hpp"
-#include "strategies/sharding/token_dispatch.hpp"
+#include "strategies/sharding/experts/token_dispatch.hpp"
 #include "topologies/graph/nodes.hpp"
 
 namespace lockstep {

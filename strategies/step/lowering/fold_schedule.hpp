@@ -10,8 +10,8 @@
 #include "sim/network/network.hpp"
 #include "sim/schedule/schedule.hpp"
 #include "strategies/step/lowering/collective_choice.hpp"
+#include "strategies/step/lowering/costs/rank_speed.hpp"
 #include "strategies/step/lowering/fold_communications.hpp"
-#include "strategies/step/lowering/rank_speed.hpp"
 
 namespace lockstep {
 

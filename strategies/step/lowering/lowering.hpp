@@ -12,8 +12,8 @@
 #include "sim/schedule/stream_ends.hpp"
 #include "sim/schedule/workload.hpp"
 #include "strategies/step/lowering/collective_choice.hpp"
-#include "strategies/step/lowering/kernel_times.hpp"
-#include "strategies/step/lowering/rank_speed.hpp"
+#include "strategies/step/lowering/costs/kernel_times.hpp"
+#include "strategies/step/lowering/costs/rank_speed.hpp"
 
 namespace lockstep {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 #include "strategies/verification/shrink/shrink_parts.hpp"
 

@@ -1,10 +1,10 @@
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "sim/config/pointer.hpp"
+#include "sim/config/json/pointer.hpp"
 
 using namespace lockstep;
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "sim/config/reader.hpp"
 
 /// Expectations follow from the calls of each reader: its verbs give types and ranges, their forms

@@ -1,4 +1,4 @@
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
-#include "sim/config/memory_file.hpp"
+#include "sim/config/json/memory_file.hpp"
 
 #include <doctest/doctest.h>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 
 namespace lockstep {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/cost/device_model.hpp"
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 
 /// A device of round figures for derivations by hand: 132 multiprocessors of 1 TFLOP/s each in 16
 /// bits, memory that is seldom in the way, no launches, every efficiency 1 unless a test says

@@ -1,5 +1,5 @@
-#include "sim/program/kernel.hpp"
-#include "sim/program/kernel_attention.hpp"
+#include "sim/program/kernel/kernel.hpp"
+#include "sim/program/kernel/kernel_attention.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/program/kernel_traffic.hpp"
+#include "sim/program/kernel/kernel_traffic.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/calibration/calibration.hpp"
 #include "strategies/measure/confidence/validated_runs.hpp"
 #include "strategies/measure/fit/split.hpp"

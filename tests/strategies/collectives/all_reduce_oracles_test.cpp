@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "strategies/collectives/schedules/ceil_lg.hpp"
-#include "strategies/collectives/schedules/pipelined_tree.hpp"
 #include "strategies/collectives/schedules/ring_order.hpp"
+#include "strategies/collectives/schedules/trees/pipelined_tree.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tests/strategies/collectives/every_row.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/models/files/model_file.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tests/strategies/nccl/nccl_helpers.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 namespace lockstep {

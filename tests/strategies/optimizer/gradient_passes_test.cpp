@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "tests/strategies/step/volumes/volumes.hpp"
 
 /// Passes over gradients besides their sum, and buckets as software stacks make them, against what

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "sim/program/kernel.hpp"
-#include "strategies/scenario/layout_problems.hpp"
-#include "tests/strategies/step/fold_harness.hpp"
+#include "sim/program/kernel/kernel.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
+#include "tests/strategies/step/fold/fold_harness.hpp"
 #include "tests/strategies/step/random_layouts.hpp"
 #include "tests/strategies/step/volumes/volumes.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "strategies/pipeline/delayed_weight_gradients.hpp"
-#include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/fold/fold_harness.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 /// Gradients of weights that are put off until an all-to-all of experts is launched.

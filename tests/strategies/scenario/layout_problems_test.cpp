@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 /// Layouts that cannot be: one sentence each, with the key, the value and what would be possible.

@@ -1,4 +1,4 @@
-#include "strategies/scenario/pipeline_layout.hpp"
+#include "strategies/scenario/parallel/pipeline_layout.hpp"
 
 #include <doctest/doctest.h>
 

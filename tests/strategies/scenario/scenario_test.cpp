@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 
 namespace lockstep {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"

@@ -1,4 +1,4 @@
-#include "strategies/scenario/without_effect.hpp"
+#include "strategies/scenario/without_effect/without_effect.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 #include <functional>
 #include <numeric>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/scenario/scenario_parallel.hpp"
 #include "strategies/sharding/device_mesh.hpp"

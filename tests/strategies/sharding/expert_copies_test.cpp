@@ -1,4 +1,4 @@
-#include "strategies/sharding/expert_copies.hpp"
+#include "strategies/sharding/experts/expert_copies.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
-#include "strategies/sharding/expert_load.hpp"
+#include "strategies/sharding/experts/expert_load.hpp"
 
 #include <doctest/doctest.h>
 
 #include <optional>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 namespace lockstep {

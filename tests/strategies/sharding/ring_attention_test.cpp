@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "strategies/models/build_model.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 #include "strategies/sharding/sharding_rules.hpp"

@@ -1,4 +1,4 @@
-#include "strategies/sharding/token_dispatch.hpp"
+#include "strategies/sharding/experts/token_dispatch.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "strategies/sharding/expert_copies.hpp"
+#include "strategies/sharding/experts/expert_copies.hpp"
 
 namespace lockstep {
 namespace {

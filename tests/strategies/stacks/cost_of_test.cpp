@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "sim/cost/roofline.hpp"
 #include "tests/sim/cost/plain_device.hpp"
 #include "topologies/devices/device_kernels.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/step/lowering/lowering.hpp"
 #include "tests/strategies/step/random_layouts.hpp"

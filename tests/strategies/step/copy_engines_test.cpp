@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/fold/fold_harness.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 /// Copy engines gather parameters while the multiprocessors compute.

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/fold/fold_harness.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/devices/device.hpp"
 

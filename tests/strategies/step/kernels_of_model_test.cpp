@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "strategies/models/build_model.hpp"
 
 using namespace lockstep;

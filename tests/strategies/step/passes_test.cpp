@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/base/check.hpp"
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/step/facts.hpp"
 #include "strategies/step/run_passes.hpp"

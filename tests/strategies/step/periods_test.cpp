@@ -9,7 +9,7 @@
 #include "sim/trace/memory/peak_memory.hpp"
 #include "strategies/step/repeating_parts.hpp"
 #include "strategies/step/training_step_simulator.hpp"
-#include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/fold/fold_harness.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/devices/device.hpp"
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "sim/trace/memory/memory.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "strategies/layout/scenario_names.hpp"
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 namespace lockstep::test {

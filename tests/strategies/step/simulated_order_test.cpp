@@ -11,7 +11,7 @@
 #include "sim/execute/run_program/execute_program.hpp"
 #include "sim/trace/memory/memory.hpp"
 #include "strategies/nccl/tuning_file.hpp"
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "strategies/step/lowering/lowering.hpp"
 #include "strategies/step/simulate.hpp"
 #include "tests/strategies/step/random_layouts.hpp"

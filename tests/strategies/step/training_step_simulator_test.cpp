@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sim/trace/memory/memory.hpp"
-#include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/fold/fold_harness.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/devices/device.hpp"
 

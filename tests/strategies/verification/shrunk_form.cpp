@@ -7,7 +7,7 @@
 #include <set>
 
 #include "strategies/models/count/count.hpp"
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 
 namespace lockstep::test {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/calibration/calibration.hpp"
 #include "topologies/devices/kernel_values.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "tools/app/compare/compare_steps.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
 

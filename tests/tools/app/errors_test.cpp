@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/base/check.hpp"
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "sim/execute/command_graph/backend.hpp"
 #include "sim/execute/kernels/execution_error.hpp"
 #include "sim/network/share_error.hpp"

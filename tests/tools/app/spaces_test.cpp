@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tests/tools/run_command.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"
 #include "tools/app/errors.hpp"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "tests/tools/new_file.hpp"
 #include "tools/app/compare/compare_steps.hpp"
 #include "tools/app/errors.hpp"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/collectives/registry/registry.hpp"
 #include "tests/tools/bounds/random_cluster.hpp"
 #include "tests/tools/new_file.hpp"

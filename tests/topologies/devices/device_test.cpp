@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"
 
 using namespace lockstep;

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"
 
 /// Short names of shipped files; what each of them stands for is derived from configs/aliases.json

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/json.hpp"
 #include "topologies/devices/kernel_values.hpp"

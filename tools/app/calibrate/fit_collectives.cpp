@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/measure/fit/fit_costs.hpp"
 #include "tools/app/calibrate/fits.hpp"
 #include "tools/app/collective/setup/collective_setup.hpp"

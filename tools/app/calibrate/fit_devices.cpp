@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "sim/base/check.hpp"
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/measure/fit/descent.hpp"
 #include "tools/app/calibrate/fits.hpp"

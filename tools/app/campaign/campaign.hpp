@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "tools/app/campaign/checkpoint_cost.hpp"
 #include "tools/app/campaign/file/campaign_file.hpp"
 #include "tools/app/campaign/interval_search.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/models/count/count.hpp"
 #include "tools/app/campaign/storage_transfers.hpp"
 

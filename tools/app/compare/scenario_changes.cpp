@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 
 namespace lockstep::app {
 

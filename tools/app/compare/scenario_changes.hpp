@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 
 /// Differences of two scenarios, and scenarios between them.
 namespace lockstep::app {

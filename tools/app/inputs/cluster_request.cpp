@@ -9,8 +9,8 @@
 #include <iterator>
 #include <utility>
 
-#include "sim/config/config_error.hpp"
-#include "sim/config/memory_file.hpp"
+#include "sim/config/json/config_error.hpp"
+#include "sim/config/json/memory_file.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/scenario/scenario_overlay.hpp"
 #include "tools/app/errors.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "topologies/devices/device.hpp"
 #include "topologies/failures/link_changes.hpp"

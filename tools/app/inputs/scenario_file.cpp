@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/inputs/shipped_or_file.hpp"

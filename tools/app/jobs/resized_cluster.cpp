@@ -1,6 +1,6 @@
 #include "tools/app/jobs/resized_cluster.hpp"
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 
 namespace lockstep::app {

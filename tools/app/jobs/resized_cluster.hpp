@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "strategies/scenario/scenario.hpp"
 
 namespace lockstep::app {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "sim/program/communicator.hpp"
 #include "strategies/step/simulate_jobs.hpp"
 #include "tools/app/errors.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/calibration_of.hpp"

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <exception>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/nccl/tuning_file.hpp"
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/step/prepared_step.hpp"

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "sim/config/complaint.hpp"
-#include "sim/config/json_schema.hpp"
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_schema.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/layers.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "tools/app/plan/axis.hpp"
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/plan/plan.hpp"

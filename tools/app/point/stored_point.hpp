@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/base/units.hpp"
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 
 /// Points of stores (`plan --store`, `sweep --store`) as scenarios.
 namespace lockstep::app {

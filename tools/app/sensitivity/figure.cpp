@@ -9,7 +9,7 @@
 #include <set>
 
 #include "sim/config/complaint.hpp"
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "tools/app/errors.hpp"
 

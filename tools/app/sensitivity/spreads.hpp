@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 
 namespace lockstep::app {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "sim/config/config_error.hpp"
-#include "sim/config/json.hpp"
+#include "sim/config/json/config_error.hpp"
+#include "sim/config/json/json.hpp"
 #include "tools/app/step/prepared_step.hpp"
 #include "tools/app/step/run_step.hpp"
 #include "tools/app/step/simulate_step.hpp"

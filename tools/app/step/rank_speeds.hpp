@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "strategies/scenario/scenario.hpp"
-#include "strategies/step/lowering/rank_speed.hpp"
+#include "strategies/step/lowering/costs/rank_speed.hpp"
 
 namespace lockstep::app {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "tools/app/errors.hpp"

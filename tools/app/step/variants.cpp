@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 
 namespace lockstep::app {
 

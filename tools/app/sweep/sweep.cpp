@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/parallel.hpp"
 #include "tools/app/step/memory_changes.hpp"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/inputs/config_folder.hpp"

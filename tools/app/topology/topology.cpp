@@ -4,8 +4,8 @@
 
 #include <sstream>
 
-#include "sim/config/config_error.hpp"
 #include "sim/config/did_you_mean.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/interop/text/read_file.hpp"
 #include "tools/app/errors.hpp"
 #include "topologies/analysis/export.hpp"

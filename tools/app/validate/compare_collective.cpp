@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/validate/compare.hpp"
 #include "tools/app/validate/table_points.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "sim/cost/roofline.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/stacks/cost_of.hpp"

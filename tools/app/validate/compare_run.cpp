@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "sim/config/config_error.hpp"
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/config_error.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/measure/validation/evaluation_rule.hpp"
 #include "strategies/measure/validation/reported_slowdown.hpp"
 #include "strategies/measure/validation/scenario_of_run.hpp"

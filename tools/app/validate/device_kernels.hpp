@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "strategies/measure/validation/measured.hpp"
 
 /// The cost model's kernels for one point of a table.

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/measure/validation/library_rule.hpp"
 #include "strategies/scenario/scenario_cluster.hpp"
 #include "tools/app/collective/collective_runner.hpp"

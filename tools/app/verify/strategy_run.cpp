@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "sim/program/unroll.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"

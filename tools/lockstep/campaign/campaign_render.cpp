@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "tools/app/campaign/campaign_costs.hpp"
 #include "tools/lockstep/campaign/campaign_json.hpp"
 #include "tools/lockstep/jobs/placement_text.hpp"

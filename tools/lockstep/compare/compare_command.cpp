@@ -13,11 +13,11 @@
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
-#include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/report/report_option.hpp"
 #include "tools/lockstep/run/step_source.hpp"
 #include "tools/lockstep/step_report/two_steps_page.hpp"
+#include "tools/lockstep/terminal/progress.hpp"
 
 namespace lockstep::cli {
 

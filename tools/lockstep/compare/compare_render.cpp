@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"

@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "tools/lockstep/help/schema_file.hpp"
 #include "topologies/builders/registry.hpp"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "strategies/collectives/registry/registry.hpp"
 #include "strategies/collectives/sizing.hpp"
 #include "tools/app/inputs/config_folder.hpp"

@@ -23,11 +23,11 @@
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/options/sizes.hpp"
 #include "tools/lockstep/output/errors.hpp"
-#include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/report/report_option.hpp"
 #include "tools/lockstep/report/report_page.hpp"
+#include "tools/lockstep/terminal/progress.hpp"
 
 namespace lockstep::cli {
 

@@ -2,7 +2,7 @@
 
 #include "tools/lockstep/explain/explain_json.hpp"
 #include "tools/lockstep/explain/explain_page.hpp"
-#include "tools/lockstep/output/text_width.hpp"
+#include "tools/lockstep/terminal/text_width.hpp"
 
 namespace lockstep::cli {
 

@@ -16,9 +16,9 @@
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/output.hpp"
-#include "tools/lockstep/output/text_width.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/parser/help_text.hpp"
+#include "tools/lockstep/terminal/text_width.hpp"
 
 namespace lockstep::cli {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 
 namespace lockstep::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tools/app/jobs/run_jobs.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
 #include "tools/lockstep/jobs/placement_text.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tools/lockstep/output/app.hpp"
-#include "tools/lockstep/output/terminal.hpp"
+#include "tools/lockstep/terminal/terminal.hpp"
 
 /// The one printer behind every command: aligned tables, JSON, CSV, Markdown.
 namespace lockstep::cli {

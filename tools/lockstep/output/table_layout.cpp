@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tools/lockstep/output/table.hpp"
-#include "tools/lockstep/output/text_width.hpp"
+#include "tools/lockstep/terminal/text_width.hpp"
 
 namespace lockstep::cli {
 

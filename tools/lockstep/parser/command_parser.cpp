@@ -13,10 +13,10 @@
 
 #include "sim/config/did_you_mean.hpp"
 #include "tools/lockstep/output/errors.hpp"
-#include "tools/lockstep/output/terminal.hpp"
 #include "tools/lockstep/parser/direct_words.hpp"
 #include "tools/lockstep/parser/help_text.hpp"
 #include "tools/lockstep/parser/unknown_option.hpp"
+#include "tools/lockstep/terminal/terminal.hpp"
 
 namespace lockstep::cli {
 

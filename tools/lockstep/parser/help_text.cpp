@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tools/lockstep/output/text_width.hpp"
+#include "tools/lockstep/terminal/text_width.hpp"
 
 namespace lockstep::cli {
 

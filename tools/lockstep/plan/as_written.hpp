@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tools/app/plan/space.hpp"
 
 namespace lockstep::cli {

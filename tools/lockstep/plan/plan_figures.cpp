@@ -13,7 +13,7 @@
 #include "tools/figures/heat_figure.hpp"
 #include "tools/figures/scatter_figure.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
-#include "tools/lockstep/run/aligned.hpp"
+#include "tools/lockstep/run/text/aligned.hpp"
 
 namespace lockstep::cli {
 

@@ -8,8 +8,8 @@
 
 #include "tools/lockstep/output/set_options.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
-#include "tools/lockstep/run/aligned.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
+#include "tools/lockstep/run/text/aligned.hpp"
 
 namespace lockstep::cli {
 

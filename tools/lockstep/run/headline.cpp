@@ -13,7 +13,7 @@
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
 #include "tools/lockstep/output/set_options.hpp"
-#include "tools/lockstep/run/aligned.hpp"
+#include "tools/lockstep/run/text/aligned.hpp"
 
 namespace lockstep::cli {
 

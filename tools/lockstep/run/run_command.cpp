@@ -15,7 +15,6 @@
 #include "tools/lockstep/options/rank_list.hpp"
 #include "tools/lockstep/options/trace_size_note.hpp"
 #include "tools/lockstep/output/errors.hpp"
-#include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/report/report_option.hpp"
@@ -25,6 +24,7 @@
 #include "tools/lockstep/run/run_render.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/step_source.hpp"
+#include "tools/lockstep/terminal/progress.hpp"
 
 namespace lockstep::cli {
 

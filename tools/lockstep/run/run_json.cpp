@@ -1,16 +1,16 @@
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/app/fingerprint.hpp"
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/step/lowering/class_partings.hpp"
 #include "tools/app/json.hpp"
 #include "tools/app/step/metrics/steps_in_a_row.hpp"
 #include "tools/lockstep/output/memory_text.hpp"
-#include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
-#include "tools/lockstep/run/step_words.hpp"
+#include "tools/lockstep/run/text/expert_notes.hpp"
+#include "tools/lockstep/run/text/step_words.hpp"
 #include "tools/lockstep/topology/link_text.hpp"
 
 namespace lockstep::cli {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "tools/lockstep/output/set_options.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/report/html_page.hpp"
@@ -17,7 +17,7 @@
 #include "tools/lockstep/run/run_figures.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
-#include "tools/lockstep/run/step_words.hpp"
+#include "tools/lockstep/run/text/step_words.hpp"
 #include "tools/lockstep/step_data/step_data.hpp"
 
 namespace lockstep::cli {

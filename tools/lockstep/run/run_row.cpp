@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/layout/scenario_names.hpp"
-#include "strategies/scenario/parallel_fields.hpp"
+#include "strategies/scenario/parallel/parallel_fields.hpp"
 #include "tools/app/step/metrics/cluster_facts.hpp"
 
 namespace lockstep::cli {

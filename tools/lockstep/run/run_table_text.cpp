@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <utility>
 
-#include "tools/lockstep/output/text_width.hpp"
-#include "tools/lockstep/run/aligned.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
+#include "tools/lockstep/run/text/aligned.hpp"
+#include "tools/lockstep/terminal/text_width.hpp"
 
 /// Tables of a run as text and as Markdown.
 namespace lockstep::cli {

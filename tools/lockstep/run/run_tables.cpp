@@ -14,10 +14,10 @@
 #include "strategies/step/lowering/class_partings.hpp"
 #include "tools/app/step/metrics/steps_in_a_row.hpp"
 #include "tools/lockstep/output/memory_text.hpp"
-#include "tools/lockstep/run/aligned.hpp"
-#include "tools/lockstep/run/expert_notes.hpp"
 #include "tools/lockstep/run/headline.hpp"
-#include "tools/lockstep/run/step_words.hpp"
+#include "tools/lockstep/run/text/aligned.hpp"
+#include "tools/lockstep/run/text/expert_notes.hpp"
+#include "tools/lockstep/run/text/step_words.hpp"
 #include "tools/lockstep/topology/link_text.hpp"
 
 namespace lockstep::cli {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
 #include "tools/app/point/stored_point.hpp"
 #include "tools/lockstep/host/host.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/run/run_options.hpp"
 

@@ -18,7 +18,6 @@
 #include "tools/lockstep/options/assertion.hpp"
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
-#include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/report/report_option.hpp"
 #include "tools/lockstep/report/report_page.hpp"
@@ -26,6 +25,7 @@
 #include "tools/lockstep/run/step_source.hpp"
 #include "tools/lockstep/sensitivity/sensitivity_page.hpp"
 #include "tools/lockstep/sensitivity/sensitivity_render.hpp"
+#include "tools/lockstep/terminal/progress.hpp"
 
 namespace lockstep::cli {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
 #include "tools/lockstep/output/set_options.hpp"

@@ -13,13 +13,13 @@
 #include "tools/lockstep/options/sizes.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/output.hpp"
-#include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/report/report_option.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_page.hpp"
 #include "tools/lockstep/run/step_source.hpp"
 #include "tools/lockstep/step_report/two_steps_page.hpp"
+#include "tools/lockstep/terminal/progress.hpp"
 
 namespace lockstep::cli {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "tools/app/compare/scenario_changes.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/report/html_page.hpp"

@@ -14,7 +14,6 @@
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/output/interrupt.hpp"
-#include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plan/as_written.hpp"
@@ -24,6 +23,7 @@
 #include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/run_render.hpp"
 #include "tools/lockstep/sweep/sweep_render.hpp"
+#include "tools/lockstep/terminal/progress.hpp"
 
 namespace lockstep::cli {
 

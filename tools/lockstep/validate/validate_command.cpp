@@ -12,8 +12,8 @@
 #include "tools/lockstep/options/format_option.hpp"
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
-#include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/terminal/progress.hpp"
 #include "tools/lockstep/validate/validate_render.hpp"
 
 namespace lockstep::cli {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/scenario/scenario_model.hpp"
 #include "strategies/scenario/scenario_parallel.hpp"
 #include "tools/app/json.hpp"

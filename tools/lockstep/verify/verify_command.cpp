@@ -18,9 +18,9 @@
 #include "tools/lockstep/options/rank_list.hpp"
 #include "tools/lockstep/options/sizes.hpp"
 #include "tools/lockstep/output/errors.hpp"
-#include "tools/lockstep/output/progress.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/report/report_page.hpp"
+#include "tools/lockstep/terminal/progress.hpp"
 #include "tools/lockstep/verify/strategy_command.hpp"
 #include "tools/lockstep/verify/verify_render.hpp"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/text_cursor.hpp"
+#include "sim/config/json/text_cursor.hpp"
 
 namespace lockstep {
 

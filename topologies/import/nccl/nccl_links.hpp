@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "topologies/import/nccl/nccl_xml.hpp"
 
 namespace lockstep {

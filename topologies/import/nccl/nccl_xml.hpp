@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "topologies/import/machine/link_constants.hpp"
 
 /// An NCCL topology file (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE), version 1 or RCCL's version 2 with

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 
 /// Output of `nvidia-smi topo -m`.
 namespace lockstep {

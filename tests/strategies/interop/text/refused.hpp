@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 
 /// Lists of lines, shown where they differ.
 template <>

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "strategies/measure/validation/evaluation_rule.hpp"
 #include "strategies/measure/validation/measured_file.hpp"
 #include "strategies/measure/validation/reported_slowdown.hpp"

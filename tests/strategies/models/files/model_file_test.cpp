@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "strategies/models/count/count.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"
 

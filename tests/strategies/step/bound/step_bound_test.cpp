@@ -13,7 +13,7 @@
 #include "sim/trace/memory/memory.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/nccl/tuning_file.hpp"
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/stacks/software_stack.hpp"
 #include "strategies/step/bound/block_shapes.hpp"
@@ -22,7 +22,7 @@
 #include "strategies/step/bound/routine_bound.hpp"
 #include "strategies/step/build_program.hpp"
 #include "strategies/step/simulate.hpp"
-#include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/fold/fold_harness.hpp"
 #include "tests/strategies/step/random_layouts.hpp"
 #include "topologies/devices/device.hpp"
 

@@ -11,7 +11,7 @@
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/step/lowering/lowering.hpp"
 #include "strategies/step/training_step_simulator.hpp"
-#include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/fold/fold_harness.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/routing/lower.hpp"
 

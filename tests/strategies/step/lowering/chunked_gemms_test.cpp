@@ -1,4 +1,4 @@
-#include "strategies/step/lowering/chunked_gemms.hpp"
+#include "strategies/step/lowering/costs/chunked_gemms.hpp"
 
 #include <doctest/doctest.h>
 

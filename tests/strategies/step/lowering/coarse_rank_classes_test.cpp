@@ -9,7 +9,7 @@
 #include "sim/program/communicator.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/step/replayed_times.hpp"
-#include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/fold/fold_harness.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/routing/lower.hpp"
 

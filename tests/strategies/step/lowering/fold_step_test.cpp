@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "strategies/models/count/count.hpp"
-#include "tests/strategies/step/fold_harness.hpp"
+#include "tests/strategies/step/fold/fold_harness.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 /// Which ranks of a step are folded, and what a slow one does.

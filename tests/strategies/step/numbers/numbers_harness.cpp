@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "sim/execute/run_program/first_difference.hpp"
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 
 namespace lockstep::test {
 

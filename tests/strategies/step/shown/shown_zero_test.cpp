@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tests/strategies/step/shown/shown_scenario.hpp"

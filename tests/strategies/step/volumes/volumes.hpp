@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "strategies/models/count/count.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 

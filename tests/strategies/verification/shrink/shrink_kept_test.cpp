@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "tests/strategies/verification/shrink_harness.hpp"
 
 // What stays when it is asked to, and what is said where that cannot be.

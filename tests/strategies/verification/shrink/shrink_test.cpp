@@ -8,7 +8,7 @@
 #include <set>
 
 #include "strategies/models/files/model_file.hpp"
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tests/strategies/step/random_layouts.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/plan/plan.hpp"
 #include "tools/app/step/run_step.hpp"

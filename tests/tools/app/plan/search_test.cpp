@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <set>
 
-#include "sim/config/config_error.hpp"
-#include "strategies/scenario/layout_problems.hpp"
+#include "sim/config/json/config_error.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "tests/tools/app/plan/space_of.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/plan/plan.hpp"

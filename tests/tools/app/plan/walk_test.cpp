@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "strategies/layout/scenario_names.hpp"
-#include "strategies/scenario/layout_problems.hpp"
+#include "strategies/scenario/parallel/layout_problems.hpp"
 #include "tests/tools/app/plan/space_of.hpp"
 #include "tools/app/plan/plan.hpp"
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "sim/config/config_error.hpp"
+#include "sim/config/json/config_error.hpp"
 #include "tests/tools/run_command.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"
 

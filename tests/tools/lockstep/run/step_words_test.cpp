@@ -1,4 +1,4 @@
-#include "tools/lockstep/run/step_words.hpp"
+#include "tools/lockstep/run/text/step_words.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "tools/app/campaign/file/long_time.hpp"
 
 /// A campaign file (configs/campaigns, schema configs/schema/campaign.schema.json): what interrupts

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/json_schema.hpp"
+#include "sim/config/json/json_schema.hpp"
 
 namespace lockstep::app {
 

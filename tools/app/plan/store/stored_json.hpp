@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/json.hpp"
+#include "sim/config/json/json.hpp"
 #include "tools/app/errors.hpp"
 
 namespace lockstep::app {

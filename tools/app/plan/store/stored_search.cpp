@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "sim/config/json_values.hpp"
+#include "sim/config/json/json_values.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/inputs/calibration_of.hpp"
 #include "tools/app/json.hpp"

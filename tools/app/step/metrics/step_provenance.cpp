@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/program/kernel.hpp"
+#include "sim/program/kernel/kernel.hpp"
 #include "sim/trace/breakdown.hpp"
 #include "topologies/analysis/slowest_links.hpp"
 #include "topologies/graph/nodes.hpp"

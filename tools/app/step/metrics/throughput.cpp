@@ -1,7 +1,7 @@
 #include "tools/app/step/metrics/throughput.hpp"
 
-#include "sim/program/kernel.hpp"
-#include "sim/program/kernel_attention.hpp"
+#include "sim/program/kernel/kernel.hpp"
+#include "sim/program/kernel/kernel_attention.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/stacks/cost_of.hpp"
 

@@ -1,0 +1,24 @@
+#include "tools/lockstep/terminal/progress.hpp"
+
+#include <doctest/doctest.h>
+
+namespace lockstep::cli {
+
+TEST_CASE("a phase is shown with its share and the time left") {
+  CHECK(phase_text("run", {"simulating the step", 0.25, "2 s simulated"}, 8, 12.0) ==
+        "run: simulating the step, 25 % done, 2 s simulated, 8 s, about 12 s left");
+  CHECK(phase_text("run", {"simulating the step", 0.01, ""}, 6, 600.0) ==
+        "run: simulating the step, 1 % done, 6 s, about 10 minutes left");
+  CHECK(phase_text("run", {"simulating the step", 0.5, "", "expanding operations"}, 20, 10.0) ==
+        "run: simulating the step: expanding operations, 50 % done, 20 s, about 10 s left");
+  CHECK(phase_text("run", {"laying out the step", 0, ""}, 3, {}) ==
+        "run: laying out the step, 3 s");
+}
+
+TEST_CASE("a job of minutes is announced with what takes less, a shorter one is not") {
+  CHECK(long_job_text(59, "--core compares less").empty());
+  CHECK(long_job_text(70, "--core compares less") == "about a minute; --core compares less");
+  CHECK(long_job_text(290, "--core compares less") == "about 5 minutes; --core compares less");
+}
+
+}  // namespace lockstep::cli
