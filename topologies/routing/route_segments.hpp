@@ -61,8 +61,10 @@ class RouteSegments {
   /// Whether the segments inside the node are stored instead of searched on demand.
   [[nodiscard]] bool has_tables(std::size_t copy) const { return view(copy).tables.has_value(); }
 
-  /// The path between two switches in compressed form: one representative per bundle of links, as
-  /// long as no link of the plane has failed.
+  /// Whether no link between switches has failed.
+  [[nodiscard]] bool planes_are_whole() const { return failed_planes_.empty(); }
+  /// The path between two switches in compressed form: one representative per bundle of links. Only
+  /// if planes_are_whole().
   bool outline(std::size_t plane, VertexId from, VertexId to, Route& route) const;
   /// The representative of this link in compressed routes.
   [[nodiscard]] LinkId stands_for(LinkId link) const;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "sim/base/check.hpp"
 #include "sim/base/hash.hpp"
 #include "sim/network/block_router.hpp"
 #include "topologies/graph/node_blocks.hpp"
@@ -34,7 +35,7 @@ class ClusterRouter final : public Router, public BlockRouter, public LengthRout
 
   [[nodiscard]] bool has_outlines() const override {
     return policy_ == RoutePolicy::automatic && cluster_.data().planes != 0 &&
-           !cluster_.overlay().any_failed();
+           stretches_.planes_are_whole();
   }
   [[nodiscard]] bool outline(EndpointId from, EndpointId to, Route& route) const override {
     return find(from, to, has_outlines(), route);
@@ -94,7 +95,7 @@ class ClusterRouter final : public Router, public BlockRouter, public LengthRout
       return stretches_.between(source.copy, source.place, target.place, hash, route);
     const RailPair rails = usual_rails(source.place, target.place);
     if (between_nodes(source, target, rails, hash, outlined, route)) return true;
-    return cluster_.overlay().any_failed() && detour(source, target, rails, hash, route);
+    return cluster_.overlay().any_failed() && detour(source, target, rails, hash, outlined, route);
   }
 
   /// None where links failed or have another latency, or paths are drawn by the numbers of their
@@ -135,7 +136,7 @@ class ClusterRouter final : public Router, public BlockRouter, public LengthRout
   /// Where the usual rails lead nowhere any longer: over the fewest others, then fewest hops, then
   /// least latency.
   bool detour(EndpointPlace from, EndpointPlace to, RailPair usual, std::uint64_t hash,
-              Route& route) const {
+              bool outlined, Route& route) const {
     std::vector<Route> best;
     Merit best_merit;
     Route tried;
@@ -148,12 +149,16 @@ class ClusterRouter final : public Router, public BlockRouter, public LengthRout
       const Merit merit{others, path_length(tried), tried.latency};
       if (!best.empty() && merit > best_merit) continue;
       if (best.empty() || merit < best_merit) best.clear();
-      best.push_back(tried);
       best_merit = merit;
+      if (outlined) {
+        tried.clear();
+        LOCKSTEP_CHECK(between_nodes(from, to, way, hash, true, tried));
+      }
+      best.push_back(tried);
     }
     route.clear();
     if (best.empty()) return false;
-    route = choose(best, hash);
+    route = outlined ? merge_outlines(best) : choose(best, hash);
     return true;
   }
 

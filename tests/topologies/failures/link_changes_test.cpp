@@ -14,6 +14,7 @@
 #include "topologies/failures/rerouted.hpp"
 #include "topologies/in_network/switch_forest.hpp"
 #include "topologies/routing/lower.hpp"
+#include "topologies/routing/routing.hpp"
 
 namespace lockstep {
 namespace {
@@ -355,6 +356,45 @@ TEST_CASE("with any links of a fabric gone, routes are those of a search through
       CHECK(first_cut_off(flattened(after)) == apart);
     }
   }
+}
+
+/// Outlines leave out the links of each bundle but one, and nothing else: all links of a bundle
+/// have the weight of its representative.
+void check_outlines(const Cluster& cluster) {
+  const auto router = make_router(cluster);
+  REQUIRE(router->has_outlines());
+  std::size_t left_out = 0;
+  for (EndpointId from = 0; from < static_cast<EndpointId>(cluster.ranks()); ++from) {
+    for (EndpointId to = 0; to < static_cast<EndpointId>(cluster.ranks()); ++to) {
+      Route whole;
+      Route outline;
+      REQUIRE(router->route(from, to, whole));
+      REQUIRE(router->outline(from, to, outline));
+      CHECK(outline.latency == whole.latency);
+      CHECK(outline.paths == whole.paths);
+      const std::map<LinkId, Weight> kept = shares(outline);
+      std::size_t representatives = 0;
+      for (const auto& [link, weight] : shares(whole)) {
+        const auto found = kept.find(router->stands_for(link));
+        REQUIRE(found != kept.end());
+        CHECK(found->second == weight);
+        representatives += router->stands_for(link) == link;
+      }
+      CHECK(kept.size() == representatives);
+      left_out += whole.hops.size() - outline.hops.size();
+    }
+  }
+  CHECK(left_out > 0);
+}
+
+TEST_CASE("routes have outlines while no link between switches has failed") {
+  const Cluster cluster = build_cluster(
+      hgx("dgx_h100"), call("rail_optimised", {{"link", plain_link()}, {"radix", std::int64_t{8}}}),
+      nodes(12));
+  check_outlines(cluster);
+  check_outlines(without(cluster, "node1/nic1"));
+  check_outlines(without(cluster, "node0/gpu3 -> node0/nvswitch0"));
+  CHECK_FALSE(make_router(without(cluster, "rail0/leaf0 -> rail0/spine0"))->has_outlines());
 }
 
 }  // namespace
