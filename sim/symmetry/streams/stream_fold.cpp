@@ -269,6 +269,9 @@ class StreamFold {
       out.report.representatives.push_back(programs_.endpoint[rank]);
       out.report.simulated_operations += programs_.operations[rank].size();
     }
+    out.report.class_of.assign(network_.endpoints.size(), StreamFoldReport::kNoClass);
+    for (std::uint32_t rank = 0; rank < programs_.endpoint.size(); ++rank)
+      out.report.class_of[programs_.endpoint[rank]] = partition_.member_class[rank];
     for (std::uint32_t s = 0; s < workload_.streams.size(); ++s) {
       const std::uint32_t rank = programs_.rank_of[workload_.streams[s].endpoint];
       const std::uint32_t c = partition_.member_class[rank];

@@ -12,7 +12,10 @@ struct StreamFoldReport {
   bool folded = false;
   std::string why_not;                      // reason why nothing was folded
   std::vector<EndpointId> representatives;  // of the classes, where folded
-  std::uint64_t operations = 0;             // of all streams
+  /// Of each endpoint its class, where folded; kNoClass of those without streams.
+  std::vector<std::uint32_t> class_of;
+  static constexpr std::uint32_t kNoClass = UINT32_MAX;
+  std::uint64_t operations = 0;  // of all streams
   std::uint64_t simulated_operations = 0;
 };
 

@@ -61,26 +61,55 @@ std::map<std::size_t, std::size_t> usual_classes(const std::vector<RankEquivalen
   return out;
 }
 
-void find_partings(const TrainingStepTimeline& timeline,
-                   std::vector<RankEquivalenceClass>& classes) {
+void find_partings(const TrainingStepTimeline& timeline, std::vector<RankEquivalenceClass>& classes,
+                   const std::vector<std::size_t>& places) {
+  const auto times_of = [&](std::size_t c) -> const RankTimeline& {
+    return timeline.ranks[places.empty() ? c : places[c]];
+  };
   const std::map<std::size_t, std::size_t> usual = usual_classes(classes);
   std::map<std::size_t, Order> orders;  // by role
-  for (const auto& [role, largest] : usual) orders[role] = by_end(timeline.ranks[largest]);
+  for (const auto& [role, largest] : usual) orders[role] = by_end(times_of(largest));
   for (std::size_t c = 0; c < classes.size(); ++c) {
     const std::size_t role = classes[c].role;
-    classes[c].parting =
-        parting_of(timeline.ranks[c], timeline.ranks[usual.at(role)], orders.at(role));
+    classes[c].parting = parting_of(times_of(c), times_of(usual.at(role)), orders.at(role));
   }
+}
+
+namespace {
+
+/// Of the times of a rank's operations, by role.
+std::pair<std::size_t, std::uint64_t> history_of(const RankTimeline& rank) {
+  std::uint64_t hash = 0;
+  for (const TimePoint end : rank.operations.ends())
+    hash = mix64(hash ^ static_cast<std::uint64_t>(end.ps()));
+  return {rank.role, hash};
+}
+
+}  // namespace
+
+EqualTimes equal_times(const TrainingStepTimeline& timeline) {
+  EqualTimes out;
+  std::vector<std::size_t> places;
+  std::map<std::pair<std::size_t, std::uint64_t>, std::uint32_t> known;
+  for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
+    const RankTimeline& rank = timeline.ranks[i];
+    const auto [found, is_new] =
+        known.try_emplace(history_of(rank), static_cast<std::uint32_t>(out.classes.size()));
+    out.class_of.push_back(found->second);
+    if (!is_new) {
+      ++out.classes[found->second].members;
+      continue;
+    }
+    out.classes.push_back({.representative = rank.rank, .role = rank.role});
+    places.push_back(i);
+  }
+  find_partings(timeline, out.classes, places);
+  return out;
 }
 
 std::size_t distinct_histories(const TrainingStepTimeline& timeline) {
   std::vector<std::pair<std::size_t, std::uint64_t>> seen;
-  for (const RankTimeline& rank : timeline.ranks) {
-    std::uint64_t hash = 0;
-    for (const TimePoint end : rank.operations.ends())
-      hash = mix64(hash ^ static_cast<std::uint64_t>(end.ps()));
-    seen.emplace_back(rank.role, hash);
-  }
+  for (const RankTimeline& rank : timeline.ranks) seen.push_back(history_of(rank));
   std::sort(seen.begin(), seen.end());
   return static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
 }

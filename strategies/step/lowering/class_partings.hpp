@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -14,9 +15,17 @@ namespace lockstep {
     const std::vector<RankEquivalenceClass>& classes);
 
 /// Fills in RankEquivalenceClass::parting from the times of the representatives: `timeline.ranks`
-/// in the order of `classes`.
-void find_partings(const TrainingStepTimeline& timeline,
-                   std::vector<RankEquivalenceClass>& classes);
+/// in the order of `classes`, or at these `places`.
+void find_partings(const TrainingStepTimeline& timeline, std::vector<RankEquivalenceClass>& classes,
+                   const std::vector<std::size_t>& places = {});
+
+/// Ranks of a timeline that was not folded whose operations all end at the same times, by role and
+/// first rank, with their partings. `class_of`: of each of `timeline.ranks`.
+struct EqualTimes {
+  std::vector<RankEquivalenceClass> classes{};
+  std::vector<std::uint32_t> class_of{};
+};
+[[nodiscard]] EqualTimes equal_times(const TrainingStepTimeline& timeline);
 
 /// The number of different histories: sets of classes of one role whose operations all end at the
 /// same times.

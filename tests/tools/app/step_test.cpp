@@ -34,7 +34,8 @@ TEST_CASE("a step reports what it is doing, and how much of the simulation is do
   request.file = scenario_file("llama7b-256");
   request.simulation.fold = Folding::off;
   request.simulation.fidelity = Fidelity::all_ranks;
-  request.speeds = {{0, std::nullopt, 0.9}};
+  request.speeds = {
+      {{.intervals = {{0, std::nullopt}}, .text = "all"}, {app::SpeedDraw::Kind::same, 0.9}}};
   std::vector<std::string> names;
   std::vector<double> shares;
   std::vector<double> expanded;

@@ -43,12 +43,13 @@ std::string text_of(const app::ClusterRequest& cluster) {
   return text;
 }
 
-std::vector<app::RankSetting> random_settings(int ranks, Draw& draw) {
-  std::vector<app::RankSetting> out;
+std::vector<app::RankSettingRange> random_settings(int ranks, Draw& draw) {
+  std::vector<app::RankSettingRange> out;
   if (!draw.one_in(4)) return out;
-  app::RankSetting one;
-  one.rank = static_cast<int>(draw.number(0, ranks - 1));
-  if (draw.one_in(2)) one.start = 3_us;
+  app::RankSettingRange one;
+  const auto rank = static_cast<int>(draw.number(0, ranks - 1));
+  one.ranks.intervals.emplace_back(rank, rank);
+  if (draw.one_in(2)) one.start = app::StartDraw{3_us};
   if (draw.one_in(2)) one.message_overhead = 700_ns;
   if (draw.one_in(2)) one.reduce_rate = 5000_GBps;
   out.push_back(one);

@@ -35,13 +35,13 @@ struct CollectiveRequest {
 
   Duration skew;
   Bytes most_memory = kMostMemory;
-  bool check = false;              // also execute on real numbers
-  bool load = false;               // also compute busiest-link loads
-  bool fold = true;                // by equivalence classes
-  bool step_ends = false;          // FoldReport::step_ends
-  std::vector<RankSetting> ranks;  // with individual parameters
-  OnProgress on_progress{};        // of several algorithms or sizes
-  OnPhase on_phase{};              // of one algorithm at one size
+  bool check = false;                   // also execute on real numbers
+  bool load = false;                    // also compute busiest-link loads
+  bool fold = true;                     // by equivalence classes
+  bool step_ends = false;               // FoldReport::step_ends
+  std::vector<RankSettingRange> ranks;  // with individual parameters
+  OnProgress on_progress{};             // of several algorithms or sizes
+  OnPhase on_phase{};                   // of one algorithm at one size
 };
 
 }  // namespace lockstep::app

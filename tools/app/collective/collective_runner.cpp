@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
-#include "sim/base/hash.hpp"
 #include "sim/execute/schedule/execute.hpp"
 #include "sim/execute/schedule/no_content.hpp"
 #include "sim/schedule/message_depth.hpp"
@@ -23,12 +22,6 @@ namespace {
 
 /// Schedules with more messages and steps are counted by their closed form.
 constexpr std::int64_t kMostVisits = 50'000'000;
-
-/// A number in [0, most] for this seed and rank.
-std::int64_t draw(std::uint64_t seed, std::uint64_t rank, std::int64_t most) {
-  const std::uint64_t z = mix64((seed * kGoldenGamma) ^ ((rank + 1) * 0xD1B54A32D192ED03ULL));
-  return static_cast<std::int64_t>(z % (static_cast<std::uint64_t>(most) + 1));
-}
 
 /// Who waits for whom in a circle, or for nobody.
 std::string waits_of(const Schedule& schedule) {
@@ -82,8 +75,11 @@ std::vector<AlgorithmSpec> available_algorithms(const CollectiveSetup& setup, Co
 }
 
 CollectiveRunner::CollectiveRunner(const CollectiveSetup& setup, const Options& options)
-    : setup_{setup}, options_{options}, chunks_{setup.model()}, nccl_chunks_{setup.model()} {
-  check_ranks(options.ranks, setup.ranks());
+    : setup_{setup},
+      options_{options},
+      ranks_{rank_settings(options.ranks, setup.ranks(), options.seed, setup.network()).ranks},
+      chunks_{setup.model()},
+      nccl_chunks_{setup.model()} {
   if (options.nccl != nullptr) nccl_.emplace(setup, *options.nccl);
 }
 
@@ -198,18 +194,20 @@ Contract CollectiveRunner::contract_of(const Candidate& candidate, const Schedul
 
 std::vector<TimePoint> CollectiveRunner::starts(std::size_t members, Duration launch) const {
   std::vector<TimePoint> out;
+  const auto ranks = static_cast<std::size_t>(setup_.ranks());
   if (options_.skew != Duration{} || launch != Duration{})
     for (std::size_t i = 0; i < members; ++i)
-      out.emplace_back(launch + Duration::picoseconds(draw(options_.seed, i, options_.skew.ps())));
-  apply(options_.ranks, members, out);
+      out.emplace_back(launch +
+                       (i < ranks ? skew_of(options_.seed, i, options_.skew) : Duration{}));
+  apply(ranks_, members, out);
   return out;
 }
 
 std::shared_ptr<const Network> CollectiveRunner::network_of(const CollectiveRun& prepared) const {
   const Network& usual = prepared.network ? *prepared.network : setup_.network();
-  if (options_.ranks.empty()) return {std::shared_ptr<void>{}, &usual};
+  if (ranks_.empty()) return {std::shared_ptr<void>{}, &usual};
   auto out = std::make_shared<Network>(usual);
-  apply(options_.ranks, *out);
+  apply(ranks_, *out);
   return out;
 }
 
@@ -259,9 +257,9 @@ FoldedReplay CollectiveRunner::replay_on(const Network& network, const Workload&
   options.on_memory = [&](const ReplayMemory& memory) {
     refuse_large_replay(memory, workload, options_.fold, options_.most_memory);
   };
-  if (options_.ranks.empty()) return replay_folded(network, workload, setup_.model(), options);
+  if (ranks_.empty()) return replay_folded(network, workload, setup_.model(), options);
   Network changed = network;
-  apply(options_.ranks, changed);
+  apply(ranks_, changed);
   return replay_folded(changed, workload, setup_.model(), options);
 }
 
@@ -288,7 +286,7 @@ std::vector<LoggedTransfer> CollectiveRunner::transfers(const Candidate& candida
   FoldOptions options;
   options.fold = false;
   refuse_large_replay(network, workload, setup_.model(), options, options_.most_memory);
-  if (!options_.ranks.empty()) apply(options_.ranks, network);
+  if (!ranks_.empty()) apply(ranks_, network);
   return lockstep::replay(network, workload, setup_.model(), during_replay(on_phase)).log;
 }
 

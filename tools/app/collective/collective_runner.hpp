@@ -81,13 +81,13 @@ class CollectiveRunner {
     int root = 0;
     Duration skew;  // ranks start at random times within this
     std::uint64_t seed = 1;
-    const NcclRequest* nccl = nullptr;  // for candidates by NCCL's model
-    bool fold = true;                   // replay equivalent ranks once
-    std::vector<RankSetting> ranks{};   // with individual parameters
-    Bytes most_memory = kMostMemory;    // larger replays are refused
-    bool step_ends = false;             // FoldReport::step_ends
+    const NcclRequest* nccl = nullptr;      // for candidates by NCCL's model
+    bool fold = true;                       // replay equivalent ranks once
+    std::vector<RankSettingRange> ranks{};  // with individual parameters
+    Bytes most_memory = kMostMemory;        // larger replays are refused
+    bool step_ends = false;                 // FoldReport::step_ends
   };
-  /// Throws RequestError for settings of missing ranks.
+  /// Throws RequestError for settings that are impossible, see check_ranks().
   CollectiveRunner(const CollectiveSetup& setup, const Options& options);
 
   [[nodiscard]] const CollectiveSetup& setup() const { return setup_; }
@@ -134,6 +134,7 @@ class CollectiveRunner {
 
   const CollectiveSetup& setup_;
   Options options_;
+  std::vector<RankSetting> ranks_;  // with individual parameters
   std::optional<NcclChooser> nccl_;
   mutable ChunkSearch chunks_;
   mutable ChunkSearch nccl_chunks_;  // on the network of NCCL's choices

@@ -143,6 +143,24 @@ class ForTimes final : public Schedule {
   SchedulePtr of_;
 };
 
+/// Switches and hosts that the jobs need in addition to the ranks. Hosts have to be built along
+/// with the cluster, before its ranks are known.
+CollectiveSetup::Wants wants_of(const std::vector<ConcurrentCollective>& jobs) {
+  constexpr int kManyRanks = 1 << 20;
+  CollectiveSetup::Wants out;
+  for (const ConcurrentCollective& job : jobs) {
+    const CollectiveAlgorithm& row = *job.spec.algorithm;
+    if (row.auxiliary_ranks == AuxiliaryRanks::none) continue;
+    if (row.auxiliary_ranks != AuxiliaryRanks::hosts) {
+      out.switches = true;
+      continue;
+    }
+    const AlgorithmInput many{kManyRanks, job.spec.arguments};
+    if (validate(row, many).empty()) out.hosts = std::max(out.hosts, auxiliary_ranks_of(row, many));
+  }
+  return out;
+}
+
 class Concurrent {
  public:
   Concurrent(const std::string& file, const CollectiveRequest& request)
@@ -150,9 +168,8 @@ class Concurrent {
         request_{request},
         jobs_{read_config(file, read_jobs)},
         setup_{std::make_shared<const CollectiveSetup>(request.cluster, request.network,
-                                                       CollectiveSetup::Wants{})} {
+                                                       wants_of(jobs_))} {
     std::vector<RequestProblem> problems;
-    check_ranks(request.ranks, setup_->ranks());
     for (ConcurrentCollective& job : jobs_) place(job, problems);
     if (!problems.empty()) throw RequestError(std::move(problems));
     set_ranks();
@@ -186,6 +203,18 @@ class Concurrent {
   }
 
  private:
+  /// Why a job cannot have the switches or hosts that it needs; empty if it can.
+  [[nodiscard]] std::string problem_of_auxiliaries(const CollectiveAlgorithm& row,
+                                                   const AlgorithmInput& input,
+                                                   const PlacedCommunicator& by) const {
+    const int number = auxiliary_ranks_of(row, input);
+    if (!by.members(row.auxiliary_ranks, number).empty())
+      return setup_->unreachable(by, row.auxiliary_ranks, number);
+    return fmt::format(
+        "{} needs {} {} in addition to its {} ranks, which this cluster lacks", row.name, number,
+        row.auxiliary_ranks == AuxiliaryRanks::hosts ? "hosts" : "switches", input.n);
+  }
+
   /// Notes what the cluster cannot have.
   void place(ConcurrentCollective& job, std::vector<RequestProblem>& problems) {
     const auto refuse = [&](const std::string& why) {
@@ -201,37 +230,48 @@ class Concurrent {
     const PlacedCommunicator by = setup_->communicator_of(job.ranks);
     AlgorithmInput input = by.input(job.spec.arguments, job.root, job.size);
     const CollectiveAlgorithm& row = *job.spec.algorithm;
-    if (row.auxiliary_ranks != AuxiliaryRanks::none)
-      return refuse(
-          fmt::format("{} needs more than the ranks; not among concurrent collectives", row.name));
     for (const std::string& problem : validate(row, input)) return refuse(problem);
+    if (const std::string problem = problem_of_auxiliaries(row, input, by); !problem.empty())
+      return refuse(problem);
     input = ChunkSearch{setup_->model()}.with_best_chunks(row, std::move(input), by);
     schedules_.push_back(make_schedule(row, input));
+    members_.push_back(by.members(row.auxiliary_ranks, schedules_.back()->ranks() - input.n));
     layouts_.push_back(divide_message(job.size, *request_.type, schedules_.back()->blocks()));
   }
 
-  /// Ranks with parameters of their own.
+  [[nodiscard]] bool takes_part(EndpointId rank) const {
+    return std::any_of(jobs_.begin(), jobs_.end(), [rank](const ConcurrentCollective& job) {
+      return std::find(job.ranks.begin(), job.ranks.end(), rank) != job.ranks.end();
+    });
+  }
+
+  /// Ranks with parameters of their own. Single ones take part; of others that are named, drawn
+  /// ones for instance, some may not.
   void set_ranks() {
-    if (request_.ranks.empty()) return;
-    changed_ = setup_->network();
-    apply(request_.ranks, *changed_);
-    for (const RankSetting& each : request_.ranks) {
-      const auto rank = static_cast<EndpointId>(each.rank);
-      if (std::none_of(jobs_.begin(), jobs_.end(), [rank](const ConcurrentCollective& job) {
-            return std::find(job.ranks.begin(), job.ranks.end(), rank) != job.ranks.end();
-          }))
-        throw RequestError(fmt::format("set_rank {}", rank),
+    const std::vector<RankSetting> settings =
+        rank_settings(request_.ranks, setup_->ranks(), request_.cluster.seed, setup_->network())
+            .ranks;
+    for (const RankSettingRange& each : request_.ranks)
+      if (each.ranks.is_single() &&
+          !takes_part(static_cast<EndpointId>(each.ranks.intervals[0].first)))
+        throw RequestError(fmt::format("set_rank {}", each.ranks.text),
                            fmt::format("takes part in no collective of {}", file_));
-      if (each.start) starts_.emplace(rank, *each.start);
-    }
+    if (settings.empty()) return;
+    changed_ = setup_->network();
+    apply(settings, *changed_);
+    for (const RankSetting& each : settings)
+      if (each.start) starts_.emplace(static_cast<EndpointId>(each.rank), *each.start);
   }
 
   [[nodiscard]] const Network& network() const { return changed_ ? *changed_ : setup_->network(); }
 
-  /// When a rank begins a collective: at its start, or when the rank is there.
-  [[nodiscard]] Duration start_of(const ConcurrentCollective& job, EndpointId rank) const {
-    const auto own = starts_.find(rank);
-    return own == starts_.end() ? job.start : std::max(job.start, own->second);
+  /// When a member begins a collective: at its start, a rank with one of its own not before that,
+  /// others later by what --skew draws for them. Switches and hosts begin at once.
+  [[nodiscard]] Duration start_of(const ConcurrentCollective& job, EndpointId member) const {
+    const auto own = starts_.find(member);
+    if (own != starts_.end()) return std::max(job.start, own->second);
+    if (member >= static_cast<EndpointId>(setup_->ranks())) return job.start;
+    return job.start + skew_of(request_.cluster.seed, member, request_.skew);
   }
 
   struct Played {
@@ -304,25 +344,25 @@ class Concurrent {
       CollectiveCall& call = workload.calls.emplace_back();
       call.name = job.name;
       call.schedule = schedule;
-      call.members = job.ranks;
+      call.members = members_[j];
       call.block = layouts_[j].block;
       call.traffic_weight = job.traffic_weight;
-      const bool at_zero = job.start == Duration{} &&
+      const bool at_zero = job.start == Duration{} && request_.skew == Duration{} &&
                            std::none_of(job.ranks.begin(), job.ranks.end(),
                                         [this](EndpointId r) { return starts_.contains(r); });
       if (in_streams || at_zero) continue;
-      for (const EndpointId rank : job.ranks) call.starts.emplace_back(start_of(job, rank));
+      for (const EndpointId member : members_[j]) call.starts.emplace_back(start_of(job, member));
     }
   }
 
-  /// A stream for every rank: waits for the start, then calls one collective after the other.
+  /// A stream for every member: waits for the start, then calls one collective after the other.
   void add_streams(std::size_t j, Workload& workload) const {
     const ConcurrentCollective& job = jobs_[j];
     const auto end = static_cast<std::uint32_t>(workload.calls.size());
-    for (std::size_t m = 0; m < job.ranks.size(); ++m) {
-      Stream stream{job.ranks[m], job.name, {}};
+    for (std::size_t m = 0; m < members_[j].size(); ++m) {
+      Stream stream{members_[j][m], job.name, {}};
       Activity wait;
-      wait.duration = start_of(job, job.ranks[m]);
+      wait.duration = start_of(job, members_[j][m]);
       stream.operations.push_back(wait);
       for (auto k = end - static_cast<std::uint32_t>(calls_of(j)); k < end; ++k) {
         Activity call;
@@ -343,6 +383,7 @@ class Concurrent {
   std::unordered_map<EndpointId, Duration> starts_;  // of ranks with one of their own
   // By collective.
   std::vector<SchedulePtr> schedules_;
+  std::vector<std::vector<EndpointId>> members_;  // the ranks, then switches or hosts
   std::vector<MessageLayout> layouts_;
 };
 

@@ -41,9 +41,10 @@ struct ConcurrentReport {
 /// FILE is JSON: {"collectives": [{"collective": "all_reduce", "algorithm": "ring", "size": "64
 /// MiB", "ranks": [0, 1, 2, 3] or {"first": 0, "count": 4, "stride": 1}, "start": "0 us", "repeat":
 /// 1, "root": 0, "traffic_weight": 1, "name": "..."}, ...]}. Defaults: all ranks, ring, start 0,
-/// once, weight 1. A rank with a start of its own begins none of them before. Throws ConfigError
-/// for an invalid file, RequestError for what the cluster does not allow, such as weights in the
-/// queue model, and for settings of ranks that take no part.
+/// once, weight 1. A rank with a start of its own begins none of them before; all others are later
+/// by their skew. Switches that reduce and hosts are shared. Throws ConfigError for an invalid
+/// file, RequestError for what the cluster does not allow, such as weights in the queue model, and
+/// for settings of ranks that take no part.
 [[nodiscard]] ConcurrentReport run_concurrent(const std::string& file,
                                               const CollectiveRequest& request);
 

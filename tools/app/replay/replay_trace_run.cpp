@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "tools/app/errors.hpp"
@@ -40,12 +42,35 @@ Duration scaled(Duration duration, double factor) {
   return Duration::picoseconds(static_cast<std::int64_t>(ps));
 }
 
-void scale_computations(Workload& workload, double factor) {
+void scale_computations(Stream& stream, double factor) {
   if (factor == 1) return;
-  for (Stream& stream : workload.streams)
-    for (Activity& operation : stream.operations)
-      if (operation.kind == Activity::Kind::compute)
-        operation.duration = scaled(operation.duration, factor);
+  for (Activity& operation : stream.operations)
+    if (operation.kind == Activity::Kind::compute)
+      operation.duration = scaled(operation.duration, factor);
+}
+
+/// Ranks with a speed or a start of their own; rank r is endpoint r.
+void set_computations(const std::vector<RankSetting>& settings, double compute_scale,
+                      Workload& workload) {
+  std::map<EndpointId, const RankSetting*> own;
+  for (const RankSetting& each : settings) own.emplace(static_cast<EndpointId>(each.rank), &each);
+  for (Stream& stream : workload.streams) {
+    const auto found = own.find(stream.endpoint);
+    const RankSetting* setting = found == own.end() ? nullptr : found->second;
+    scale_computations(stream, setting != nullptr && setting->compute
+                                   ? compute_scale / *setting->compute
+                                   : compute_scale);
+    if (setting != nullptr && setting->start && !stream.operations.empty())
+      stream.operations.front().not_before = TimePoint{*setting->start};
+  }
+}
+
+/// Message overheads and rates of reductions.
+Network changed_network(const Network& usual, std::vector<RankSetting> settings) {
+  Network out = usual;
+  for (RankSetting& each : settings) each.compute.reset();
+  app::apply(std::as_const(settings), out);
+  return out;
 }
 
 /// Those that wait for a peer come first: the others wait for them.
@@ -86,11 +111,16 @@ class Run {
           return algorithms_.choose(collective, ranks, message);
         });
     if (request_.slots) workload.slots = *request_.slots;
-    scale_computations(workload, request_.compute_scale);
+    RankSettings settings =
+        rank_settings(request_.ranks, trace_.ranks(), request_.cluster.seed, "the trace");
+    set_computations(settings.ranks, request_.compute_scale, workload);
     refuse_large_streams(setup_->network(), workload,
                          {request_.trace, members.size(), "lockstep replay"}, request_.most_memory);
-    FoldedStreams replayed =
-        replay_streams_folded(setup_->network(), workload, setup_->model(), request_.fold);
+    const std::optional<Network> changed =
+        settings.ranks.empty() ? std::nullopt
+                               : std::optional{changed_network(setup_->network(), settings.ranks)};
+    FoldedStreams replayed = replay_streams_folded(changed ? *changed : setup_->network(), workload,
+                                                   setup_->model(), request_.fold);
     const ReplayResult& result = replayed.result;
     if (!result.unfinished.empty()) throw Refusal(unfinished_text(result.unfinished));
     ReplayTraceResult out;
@@ -104,6 +134,9 @@ class Run {
     for (const RankTotals& each : out.ranks) fingerprint.add(each.end.ps());
     out.fingerprint = fingerprint.text();
     out.fold = std::move(replayed.report);
+    if (request_.classes)
+      out.classes = replay_classes(workload, result, out.fold, settings.ranks, trace_.ranks());
+    out.settings = std::move(settings);
     return out;
   }
 

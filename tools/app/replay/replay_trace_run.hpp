@@ -9,7 +9,9 @@
 #include "sim/symmetry/streams/stream_fold.hpp"
 #include "strategies/collectives/registry/spec.hpp"
 #include "tools/app/collective/setup/collective_setup.hpp"
+#include "tools/app/collective/setup/rank_settings.hpp"
 #include "tools/app/collective/setup/replay_limit.hpp"
+#include "tools/app/replay/replay_classes.hpp"
 #include "tools/app/replay/replay_traffic.hpp"
 
 namespace lockstep::app {
@@ -22,7 +24,11 @@ struct ReplayTraceRequest {
   std::string algorithms;    // of collectives in the trace; empty: defaults
   double compute_scale = 1;  // factor on computation times
   std::optional<int> slots;  // none: sends never block
-  bool fold = true;          // equivalent ranks are replayed once, where they can be
+  /// `compute` is the speed of the trace's computations; reductions of collectives are as fast as
+  /// usual.
+  std::vector<RankSettingRange> ranks{};  // with individual parameters
+  bool fold = true;                       // equivalent ranks are replayed once, where they can be
+  bool classes = false;                   // ReplayTraceResult::classes
   Bytes most_memory = kMostMemory;
 };
 
@@ -40,6 +46,8 @@ struct ReplayTraceResult {
   std::vector<std::string> notes;                  // what is ignored in the files
   std::string fingerprint;
   StreamFoldReport fold;
+  std::vector<ReplayClass> classes;  // where asked for
+  RankSettings settings;
 };
 
 /// Replays a trace on a cluster. Throws ConfigError for invalid files, RequestError if the cluster

@@ -45,9 +45,7 @@ Scenario requested_scenario(const TrainingStepRequest& request) {
   Scenario out = requested_scenario(request, overrides);
   // Before what else may be wrong: the ranks are those of the scenario.
   (void)rank_speeds(request.speeds, request.simulation.speeds, out.parallel.ranks(), out.seed);
-  const bool draws = std::any_of(request.speeds.begin(), request.speeds.end(),
-                                 [](const RankSpeedRange& range) { return range.share; });
-  if (out.seed != kDefaultSeed && !draws)
+  if (out.seed != kDefaultSeed && std::none_of(request.speeds.begin(), request.speeds.end(), draws))
     out.notes.push_back({"seed", "nothing of a simulated step is drawn at random"});
   const JsonObject* cluster = cluster_members(out);
   for (const std::string_view key : kCostKeys)

@@ -13,6 +13,8 @@
 #include "strategies/step/simulate.hpp"
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/progress.hpp"
+#include "tools/app/ranks/rank_draws.hpp"
+#include "tools/app/ranks/speed_draw.hpp"
 #include "tools/app/step/fidelity_check.hpp"
 #include "tools/app/step/figure_factors.hpp"
 #include "tools/app/step/metrics/cluster_facts.hpp"
@@ -27,13 +29,12 @@
 /// Simulates a training step of a scenario, from its file to the results.
 namespace lockstep::app {
 
-/// Ranks with a relative GPU speed, 1 being the device's.
+/// Ranks with a relative GPU speed, 1 being the device's. What is drawn of them is drawn with the
+/// scenario's seed.
 struct RankSpeedRange {
-  int first = 0;
-  std::optional<int> last{};  // inclusive; none: the last rank
-  double speed = 1;
-  std::optional<double> share{};  // of all ranks, drawn with the scenario's seed, instead of these
-  std::optional<SlowWindow> window{};  // at its speed in this time only, relative to theirs outside
+  RankChoice ranks{};
+  SpeedDraw speed{};
+  std::optional<SlowWindow> window{};  // at the speed in this time only, relative to theirs outside
   std::string option = "gpu_speed";    // for errors
 };
 
@@ -105,7 +106,7 @@ struct TrainingStepResult {
   std::optional<Confidence> confidence{};
   std::optional<MachineLinkUse> machine_links{};  // with a machine calibration
   std::optional<AveragingSteps> averaging{};      // with parameter averaging
-  std::set<int> drawn_ranks{};                    // whose speed was drawn, with scenario.seed
+  std::set<int> drawn_ranks{};  // who, or whose speed, was drawn, with scenario.seed
 };
 
 /// Checks memory before simulating. Throws ConfigError for an invalid scenario, DoesNotFit if a GPU

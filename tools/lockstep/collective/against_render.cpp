@@ -5,6 +5,7 @@
 
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
+#include "tools/lockstep/collective/rank_setting_output.hpp"
 #include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 
@@ -107,6 +108,7 @@ Report report_of(const AgainstReport& done, const std::string& file) {
                                     to_string(done.candidates.front().collective), file,
                                     setup_text_with_ranks(done.setup->names())));
   add_link_changes(*done.setup, first);
+  add_drawn_ranks(done.request, *done.setup, first);
   add_left_out(done, file, out);
   return out;
 }

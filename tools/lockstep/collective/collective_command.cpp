@@ -76,8 +76,6 @@ const ElementType* type_of(const Options& given) {
 /// What the file of --concurrent says itself, or cannot have.
 void check_concurrent(const Options& given) {
   if (given.concurrent.empty()) return;
-  if (skew_of(given) > Duration{})
-    throw UsageError("--skew and --concurrent cannot be combined: its file has starts");
   const bool sized = given.sizes.any();
   if (given.candidates.any() || sized)
     throw UsageError(
@@ -349,7 +347,7 @@ void add_collective(const Command& app) {
                    "Random start delay of each rank, uniform up to this time")
       ->type_name("TIME")
       ->capture_default_str();
-  given->ranks.add_to(*command);
+  given->ranks.add_to(*command, "reductions relative to their rate");
   command
       ->add_option("--fold", given->fold,
                    "auto: equivalent ranks are replayed once, to the same picosecond; off: "
@@ -412,7 +410,9 @@ void add_collective(const Command& app) {
       "     \"root\": 1, \"start\": \"10 us\", \"repeat\": 3}]}\n"
       "ranks may be {\"first\": 0, \"count\": 4, \"stride\": 2}; the default is all ranks. A rank "
       "with a start\n"
-      "of its own (--set-rank) begins none of them before.\n"
+      "of its own (--set-rank) begins none of them before; --skew delays each rank's starts. "
+      "Collectives\n"
+      "that reduce in switches share these, and those with parameter servers share the hosts.\n"
       "\n"
       "Examples:\n"
       "  lockstep collective all_reduce --cluster configs/clusters/star.json --ranks 8 --algorithm "

@@ -11,7 +11,7 @@
 #include "tools/app/json.hpp"
 #include "tools/lockstep/collective/fold_output.hpp"
 #include "tools/lockstep/collective/limited_by.hpp"
-#include "tools/lockstep/collective/rank_setting_json.hpp"
+#include "tools/lockstep/collective/rank_setting_output.hpp"
 #include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 #include "tools/lockstep/output/cluster_json.hpp"
@@ -251,7 +251,10 @@ class Renderer {
     if (c == 0 || candidate.collective != done_.candidates[c - 1].collective)
       out.notes.push_back(fmt::format("{}: {}", to_string(candidate.collective),
                                       setup_text_with_ranks(done_.setup->names())));
-    if (c == 0) add_link_changes(*done_.setup, out);
+    if (c == 0) {
+      add_link_changes(*done_.setup, out);
+      add_drawn_ranks(request_, *done_.setup, out);
+    }
     for (std::size_t s = 0; s < done_.sizes.size(); ++s) {
       const CollectiveRow& one = done_.row(c, s);
       out.rows.push_back(row(candidate, one));
@@ -383,7 +386,7 @@ std::string collective_config(const CollectiveRequest& request, const Collective
   config["redop"] = "sum";
   config["root"] = request.root;
   config["skew_s"] = request.skew.seconds();
-  add_rank_settings(request.ranks, config);
+  add_rank_settings(request, setup, config);
   config["check"] = request.check;
   // A file's name may be any bytes; JSON's texts are UTF-8.
   return config.dump();

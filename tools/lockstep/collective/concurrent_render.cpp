@@ -6,7 +6,7 @@
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/fold_output.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
-#include "tools/lockstep/collective/rank_setting_json.hpp"
+#include "tools/lockstep/collective/rank_setting_output.hpp"
 #include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 #include "tools/lockstep/output/cluster_json.hpp"
@@ -52,7 +52,7 @@ std::string config(const CollectiveRequest& request, const ConcurrentReport& don
                     {"traffic_weight", what.traffic_weight},
                     {"root", what.root}});
   }
-  add_rank_settings(request.ranks, out);
+  add_rank_settings(request, *done.setup, out);
   return out.dump();
 }
 
@@ -78,6 +78,7 @@ Report report_of(const CollectiveRequest& request, const ConcurrentReport& done,
       "{} at once: {}", count == 1 ? "1 collective" : fmt::format("{} collectives", count),
       setup_text_with_ranks(done.setup->names())));
   add_link_changes(*done.setup, section);
+  add_drawn_ranks(request, *done.setup, section);
   for (const ConcurrentRow& one : done.collectives) section.rows.push_back(row(one));
   if (classes)
     for (std::string& line : describe_fold(done.fold)) section.closing.push_back(std::move(line));

@@ -4,6 +4,7 @@
 
 #include "tools/lockstep/collective/collective_render.hpp"
 #include "tools/lockstep/collective/other_renders.hpp"
+#include "tools/lockstep/collective/rank_setting_output.hpp"
 #include "tools/lockstep/collective/setup_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
 
@@ -22,11 +23,13 @@ std::vector<Cell> row(const CrossoverReport& done, const Crossover& change) {
           in_microseconds(change.to_time)};
 }
 
-Section section_of(const CrossoverReport& done, const CollectiveCrossovers& one) {
+Section section_of(const CollectiveRequest& request, const CrossoverReport& done,
+                   const CollectiveCrossovers& one) {
   Section out;
   out.notes.push_back(
       fmt::format("{}: {}", to_string(one.collective), setup_text_with_ranks(done.setup->names())));
   add_link_changes(*done.setup, out);
+  add_drawn_ranks(request, *done.setup, out);
   out.notes.push_back(
       fmt::format("at {}: {}", to_string(one.least), done.candidates[one.fastest].text()));
   for (const Crossover& change : one.changes) out.rows.push_back(row(done, change));
@@ -49,7 +52,7 @@ Report report_of(const CollectiveRequest& request, const CrossoverReport& done) 
                  {"from_s", "time below", "(us)"},       {"to_s", "time above", "(us)"}};
   out.left_out_first = {"count", "from_s", "to_s", "collective"};
   for (const CollectiveCrossovers& one : done.collectives)
-    out.sections.push_back(section_of(done, one));
+    out.sections.push_back(section_of(request, done, one));
   for (const RequestProblem& each : done.left_out)
     out.footer.push_back("not applicable: " + text_of_left_out(each));
   return out;

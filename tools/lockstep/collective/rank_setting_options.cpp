@@ -2,80 +2,112 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
 #include <string_view>
 
 #include "sim/config/did_you_mean.hpp"
+#include "tools/lockstep/options/rank_choice.hpp"
 #include "tools/lockstep/output/errors.hpp"
-#include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/parser/settings.hpp"
 
 namespace lockstep::cli {
 
-using app::RankSetting;
+using app::RankSettingRange;
+using app::SpeedDraw;
+using app::StartDraw;
 
 namespace {
 
-[[noreturn]] void refuse(const RankSetting& setting, const std::string& problem) {
-  throw UsageError(fmt::format("--set-rank {}: {}", setting.rank, problem));
-}
-
-void read_time(const RankSetting& setting, const Setting& given, std::string_view example,
-               std::optional<Duration>& into) {
-  if (into) refuse(setting, fmt::format("{} is given twice", given.key));
-  into = parse_duration(given.value);
-  if (!into) refuse(setting, fmt::format("{}: {}", given.key, expected_time(example, given.value)));
+[[noreturn]] void refuse(const RankSettingRange& range, const std::string& problem) {
+  throw UsageError(fmt::format("--set-rank {}: {}", range.ranks.text, problem));
 }
 
 template <typename T>
-void read(const RankSetting& setting, std::string_view key, std::string_view value,
-          const std::optional<T>& parsed, std::string_view expected, std::optional<T>& into) {
-  if (into) refuse(setting, fmt::format("{} is given twice", key));
-  if (!parsed) refuse(setting, fmt::format("{}: expected {}, got \"{}\"", key, expected, value));
-  into = parsed;
+void put(const RankSettingRange& range, std::string_view key, const T& value,
+         std::optional<T>& into) {
+  if (into) refuse(range, fmt::format("{} is given twice", key));
+  into = value;
 }
 
-void read_setting(const Setting& setting, RankSetting& out) {
+Duration time_of(const RankSettingRange& range, const Setting& given, std::string_view value,
+                 std::string_view example) {
+  const auto time = parse_duration(value);
+  if (!time) refuse(range, fmt::format("{}: {}", given.key, expected_time(example, value)));
+  return *time;
+}
+
+/// "10 us" or "0 us..50 us".
+StartDraw start_of(const RankSettingRange& range, const Setting& given) {
+  constexpr std::string_view kTo = "..";
+  constexpr std::string_view kExample = "10 us";
+  const std::size_t dots = given.value.find(kTo);
+  StartDraw out{time_of(range, given, given.value.substr(0, dots), kExample)};
+  if (dots == std::string_view::npos) return out;
+  std::string_view last = given.value.substr(dots + kTo.size());
+  last.remove_prefix(std::min(last.find_first_not_of(' '), last.size()));
+  out.last = time_of(range, given, last, kExample);
+  if (*out.last < out.first)
+    refuse(range,
+           fmt::format("start: {} is before {}", to_string(*out.last), to_string(out.first)));
+  return out;
+}
+
+void read_setting(const Setting& setting, RankSettingRange& out) {
   const auto& [text, key, value] = setting;
-  if (key == "start") return read_time(out, setting, "10 us", out.start);
-  if (key == "message_overhead") return read_time(out, setting, "5 us", out.message_overhead);
-  if (key == "reduce_rate")
-    return read(out, key, value, parse_rate(value), "a rate such as \"500 GB/s\"", out.reduce_rate);
-  const auto meant = did_you_mean(key, {"start", "message_overhead", "reduce_rate"});
-  refuse(out, fmt::format("expected start, message_overhead or reduce_rate, got \"{}\"{}; links "
-                          "are changed by --set-link",
+  if (key == "start") return put(out, key, start_of(out, setting), out.start);
+  if (key == "message_overhead")
+    return put(out, key, time_of(out, setting, value, "5 us"), out.message_overhead);
+  if (key == "reduce_rate") {
+    const auto rate = parse_rate(value);
+    if (!rate)
+      refuse(out, fmt::format("{}: expected a rate such as \"500 GB/s\", got \"{}\"", key, value));
+    return put(out, key, *rate, out.reduce_rate);
+  }
+  if (key == "compute") {
+    const auto speed = parse_speed(value);
+    if (!speed)
+      refuse(out, fmt::format("{}: expected a speed such as {}, {} to {}, got \"{}\"", key, kSpeeds,
+                              SpeedDraw::kSlowest, SpeedDraw::kFastest, value));
+    return put(out, key, *speed, out.compute);
+  }
+  const auto meant = did_you_mean(key, {"start", "message_overhead", "reduce_rate", "compute"});
+  refuse(out, fmt::format("expected start, message_overhead, reduce_rate or compute, got "
+                          "\"{}\"{}; links are changed by --set-link",
                           text, meant ? fmt::format("; did you mean \"{}\"?", *meant) : ""));
-}
-
-int rank_of(const std::string& text) {
-  int rank = -1;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
-  if (error != std::errc{} || stop != text.data() + text.size() || rank < 0)
-    throw UsageError(fmt::format("--set-rank: expected a rank such as 17, got \"{}\"", text));
-  return rank;
 }
 
 }  // namespace
 
-void RankSettingOptions::add_to(const Command& command) {
+void RankSettingOptions::add_to(const Command& command, const std::string& compute) {
   command
-      .add_option("--set-rank", given,
-                  "Override parameters of one rank; SETTINGS are start=\"10 us\", "
-                  "message_overhead=\"5 us\" "
-                  "and reduce_rate=\"500 GB/s\", separated by commas; repeatable")
-      ->type_name("RANK SETTINGS")
+      .add_option(
+          "--set-rank", given,
+          fmt::format("Override parameters of ranks: {} of all, drawn with --seed among those not "
+                      "drawn before; SETTINGS are start=\"10 us\" or start=\"0 us..50 us\" (drawn "
+                      "for each rank), message_overhead=\"5 us\", reduce_rate=\"500 GB/s\" and "
+                      "compute=0.8, the speed of {}, drawn for each rank as compute=0.9..0.99 "
+                      "(uniform) or compute=normal(0.95,0.02) (mean and standard deviation), to a "
+                      "thousandth, separated by commas; 17=0.8 is short for 17 compute=0.8; "
+                      "repeatable",
+                      kRankChoices, compute))
+      ->type_name("RANKS SETTINGS")
       ->allow_extra_args(false);
 }
 
-std::vector<RankSetting> RankSettingOptions::parsed() const {
-  std::vector<RankSetting> out;
-  for (const auto& [rank, settings] : given) {
-    RankSetting setting{rank_of(rank), {}, {}, {}};
-    for (const RankSetting& before : out)
-      if (before.rank == setting.rank) refuse(setting, "the rank is given twice");
-    for (const Setting& each : split_settings(settings)) read_setting(each, setting);
-    out.push_back(setting);
+std::vector<RankSettingRange> RankSettingOptions::parsed() const {
+  std::vector<RankSettingRange> out;
+  std::vector<RankSettingRange> single;
+  for (const auto& [ranks, settings] : given) {
+    RankSettingRange range;
+    range.ranks = set_rank_choice(ranks);
+    const bool is_single = range.ranks.is_single();
+    for (const RankSettingRange& before : single)
+      if (is_single && before.ranks.intervals == range.ranks.intervals)
+        refuse(range, "the rank is given twice");
+    for (const Setting& each : split_settings(settings)) read_setting(each, range);
+    (is_single ? single : out).push_back(std::move(range));
   }
+  out.insert(out.end(), single.begin(), single.end());
   return out;
 }
 

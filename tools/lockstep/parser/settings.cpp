@@ -14,6 +14,17 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
+/// The first that is in no parentheses: "normal(0.95,0.02)" is one value.
+std::size_t comma_of(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+    if (text[i] == ',' && depth <= 0) return i;
+  }
+  return std::string_view::npos;
+}
+
 /// "1e6 s": units are read, powers of ten are not.
 bool has_exponent(std::string_view text) {
   const auto e = text.find_first_not_of("0123456789.");
@@ -27,7 +38,7 @@ bool has_exponent(std::string_view text) {
 std::vector<Setting> split_settings(std::string_view text) {
   std::vector<Setting> out;
   for (bool more = true; more;) {
-    const auto comma = text.find(',');
+    const auto comma = comma_of(text);
     more = comma != std::string_view::npos;
     const std::string_view one = text.substr(0, comma);
     const auto equals = one.find('=');

@@ -13,7 +13,7 @@ struct Setting {
   std::string_view value;  // "0.8"; empty without "="
 };
 
-/// The settings of "from=1 s, until=2 s". Views of `text`.
+/// The settings of "from=1 s, until=2 s"; commas in parentheses separate none. Views of `text`.
 [[nodiscard]] std::vector<Setting> split_settings(std::string_view text);
 
 /// What a time is to be, for the error of one that cannot be read: "expected a time such as

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "tools/lockstep/collective/rank_setting_options.hpp"
 #include "tools/lockstep/commands.hpp"
 #include "tools/lockstep/host/host.hpp"
 #include "tools/lockstep/options/cluster_options.hpp"
@@ -23,6 +24,7 @@ struct Options {
   std::string compute = "as-is";
   std::string fold = "auto";
   std::string most_memory = "8G";
+  RankSettingOptions ranks;
   OutputStyle style;
 };
 
@@ -46,6 +48,7 @@ ReplayTraceRequest request_of(const Options& given) {
   if (given.fold != "auto" && given.fold != "off")
     throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", given.fold));
   out.fold = given.fold == "auto";
+  out.ranks = given.ranks.parsed();
   out.most_memory = size_option("--max-memory", given.most_memory);
   (void)out.network.parsed();
   (void)out.cluster.policy();
@@ -97,6 +100,10 @@ void add_replay(const Command& app) {
                    "individually")
       ->type_name("HOW")
       ->capture_default_str();
+  command->add_flag("--classes", request.classes,
+                    "Print the equivalence classes of ranks, how they differ, and when their times "
+                    "part and are the same again");
+  given->ranks.add_to(*command, "computations relative to those of the trace");
   command
       ->add_option("--max-memory", given->most_memory,
                    "Refuse replays that need more memory (64M = 64 MiB)")
@@ -110,7 +117,8 @@ void add_replay(const Command& app) {
       "\n"
       "Examples:\n"
       "  lockstep replay tests/data/goal/pair.goal\n"
-      "  lockstep replay tests/data/chakra/pair --cluster dgx-h100 --compute zero");
+      "  lockstep replay tests/data/chakra/pair --cluster dgx-h100 --compute zero\n"
+      "  lockstep replay tests/data/goal/pairs.goal --set-rank 2=0.5 --classes");
   command->resets(given);
   command->callback([given] { run(*given); });
 }

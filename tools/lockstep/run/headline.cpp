@@ -129,20 +129,30 @@ std::string budget_line(const TrainingStepResult& result) {
 std::string baseline_line(const TrainingStepResult& result) {
   const double base = result.baseline->step.seconds();
   const double more = result.throughput.step.seconds() - base;
-  constexpr std::size_t kShown = 4;
-  std::string drawn;
-  if (const std::set<int>& ranks = result.drawn_ranks; !ranks.empty()) {
-    const auto shown =
-        std::next(ranks.begin(), std::min<std::ptrdiff_t>(kShown, std::ssize(ranks)));
-    drawn = fmt::format("; {} of {} GPUs drawn with seed {}: ranks {}{}", ranks.size(),
-                        result.scenario.parallel.ranks(), result.scenario.seed,
-                        fmt::join(ranks.begin(), shown, ", "),
-                        shown == ranks.end() ? "" : ", ... (all in --format json)");
-  }
   return fmt::format(
       "{:+.2f} % against {} without the changes of GPU speeds, links and NICs, at "
-      "the same fidelity{}",
-      100 * more / base, to_string(result.baseline->step), drawn);
+      "the same fidelity",
+      100 * more / base, to_string(result.baseline->step));
+}
+
+/// "0.95", with the times in which it is another.
+std::string speed_text(const RankSpeed& speed) {
+  std::string out = speed.windows.empty() || speed.speed != 1 ? fmt::format("{}", speed.speed) : "";
+  for (const SlowWindow& window : speed.windows)
+    out += fmt::format("{}{} from {}", out.empty() ? "" : ", ", window.speed, description(window));
+  return out;
+}
+
+std::string drawn_line(const TrainingStepResult& result) {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> shown;
+  for (const int rank : result.drawn_ranks)
+    if (shown.size() < kShown)
+      shown.push_back(
+          fmt::format("rank {} at {}", rank, speed_text(speed_of(result.options.speeds, rank))));
+  return fmt::format("{} of {} GPUs drawn with seed {}: {}{}", result.drawn_ranks.size(),
+                     result.scenario.parallel.ranks(), result.scenario.seed, fmt::join(shown, ", "),
+                     result.drawn_ranks.size() > kShown ? ", ... (all in --format json)" : "");
 }
 
 HeadlineEntry step_entry(const TrainingStepResult& result) {
@@ -156,6 +166,7 @@ HeadlineEntry step_entry(const TrainingStepResult& result) {
     out.lines.emplace_back("computation at the scenario's fixed rate: no prediction interval");
   if (result.throughput.training_s) out.lines.push_back(budget_line(result));
   if (result.baseline) out.lines.push_back(baseline_line(result));
+  if (!result.drawn_ranks.empty()) out.lines.push_back(drawn_line(result));
   return out;
 }
 

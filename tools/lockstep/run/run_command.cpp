@@ -57,7 +57,7 @@ TraceDetail detail_of(const std::string& text) {
 /// The options given, on top of those of a result or a point: they override its own and add to its
 /// overrides, slow ranks and changed links.
 StepSource source_of(const Command& command, const RunOptions& given) {
-  StepSource out = step_source(given.step.file, given.step.overrides);
+  StepSource out = step_source(given.step.file, with_seed(given.step.overrides, given));
   RunOptions& of = out.options;
   const auto add = [](auto& to, const auto& more) {
     to.insert(to.end(), more.begin(), more.end());

@@ -255,10 +255,20 @@ Json fold_of(const RunOptions& options, const TrainingStepResult& result) {
   Json out{{"folded", !step.classes.empty()}, {"classes", step.classes.size()}};
   if (!options.classes) return out;
   Json classes = Json::array();
-  for (const ShownClass& each : shown_classes(step))
-    classes.push_back(class_of(each, step.timeline));
+  const std::vector<ShownClass> shown = shown_classes(step, result.options.speeds);
+  for (const ShownClass& each : shown) classes.push_back(class_of(each, step.timeline));
   out["members"] = std::move(classes);
   out["distinct_times"] = distinct_histories(step.timeline);
+  Json& reach = out["reach"] = Json::array();
+  for (const app::ClassReach& each : app::reach_of(shown))
+    reach.push_back(
+        {{"at_s", each.at.since_start().seconds()}, {"rank", each.rank}, {"ranks", each.ranks}});
+  const app::ClassMerges merges = app::merges_of(shown);
+  out["merged"] = {
+      {"same_ranks", merges.same},
+      {"shifted_ranks", merges.shifted},
+      {"last_at_s", merges.same + merges.shifted > 0 ? Json(merges.last.since_start().seconds())
+                                                     : Json(nullptr)}};
   return out;
 }
 
@@ -340,6 +350,23 @@ Json fidelity_json(const std::optional<FidelityCheck>& check) {
           {"relative_error", check->relative_error()}};
 }
 
+/// Of drawn_ranks, as simulated.
+Json drawn_speeds(const TrainingStepResult& result) {
+  Json out = Json::array();
+  for (const int rank : result.drawn_ranks) {
+    const RankSpeed& speed = speed_of(result.options.speeds, rank);
+    Json windows = Json::array();
+    for (const SlowWindow& window : speed.windows)
+      windows.push_back({{"from_s", window.from.since_start().seconds()},
+                         {"until_s", window.until == SlowWindow::kNoEnd
+                                         ? Json(nullptr)
+                                         : Json(window.until.since_start().seconds())},
+                         {"speed", window.speed}});
+    out.push_back({{"rank", rank}, {"speed", speed.speed}, {"windows", std::move(windows)}});
+  }
+  return out;
+}
+
 }  // namespace
 
 /// Folded or not, that of all ranks is the same.
@@ -405,6 +432,7 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   Json drawn = Json::array();
   for (const int rank : result.drawn_ranks) drawn.push_back(rank);
   out["drawn_ranks"] = std::move(drawn);
+  out["drawn_speeds"] = drawn_speeds(result);
   out["baseline_step_time_s"] =
       result.baseline ? Json(result.baseline->step.seconds()) : Json(nullptr);
   out["averaging"] = averaging_json(result);

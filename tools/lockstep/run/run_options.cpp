@@ -11,6 +11,7 @@
 #include "tools/app/inputs/network_request.hpp"
 #include "tools/app/inputs/shipped_or_file.hpp"
 #include "tools/app/shell_word.hpp"
+#include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/run/rank_speed_options.hpp"
 
@@ -48,6 +49,11 @@ Rate parse_nic(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<std::string> with_seed(std::vector<std::string> overrides, const RunOptions& options) {
+  if (options.seed) overrides.push_back(fmt::format("seed={}", *options.seed));
+  return overrides;
+}
 
 std::string changes_of(const RunOptions& options) {
   std::vector<std::string> out;
@@ -93,11 +99,14 @@ void add_what_ifs(const Command& command, RunOptions& run) {
   command
       .add_option(
           "--gpu-speed", run.gpu_speeds,
-          "Relative compute speed of GPUs: all=0.95, 0..63=0.9, 17=0.8, or random:1%=0.95 of "
-          "as many ranks, drawn with the scenario's seed (--set seed=7); repeatable, the later one "
-          "counts")
+          "Relative compute speed of GPUs: all=0.95, 0..63=0.9, 3,17=0.8, or random:1%=0.95 of "
+          "as many ranks, drawn with --seed; speeds are drawn as for --set-rank; repeatable, the "
+          "later one counts")
       ->type_name("RANKS=SPEED")
       ->allow_extra_args(false);
+  add_whole_number(
+      command, "--seed", 0, INT64_MAX, [&run](auto n) { run.seed = n; },
+      "Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)");
   command.add_option("--nic", run.nic, "Speed of every NIC and fabric link, e.g. 200G")
       ->type_name("RATE");
   command
@@ -149,9 +158,10 @@ void add_folding(const Command& command, RunOptions& run) {
   command
       .add_option(
           "--set-rank", run.rank_settings,
-          "Relative compute speed of ranks: 17, 0..7, all, or random:1% of all, drawn with the "
-          "scenario's seed (--set seed=7) among those not drawn before; SETTINGS are compute=0.8 "
-          "and, for a time of the step, from=\"1 s\" and "
+          "Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of all, drawn "
+          "with --seed among those not drawn before; SETTINGS are compute=0.8, drawn for each rank "
+          "as compute=0.9..0.99 (uniform) or compute=normal(0.95,0.02) (mean and standard "
+          "deviation), to a thousandth, and, for a time of the step, from=\"1 s\" and "
           "until=\"2 s\", separated by commas; 17=0.8 is short for 17 compute=0.8; repeatable")
       ->type_name("RANKS SETTINGS")
       ->allow_extra_args(false);

@@ -24,7 +24,12 @@ struct RunOptions {
   std::string append{};                                              // CSV file; empty: none
   std::string report{};                                              // HTML file; empty: none
   std::vector<std::pair<std::string, std::string>> rank_settings{};  // "17", "compute=0.8"
+  std::optional<std::uint64_t> seed{};                               // none: the scenario's
 };
+
+/// `overrides`, then that of --seed.
+[[nodiscard]] std::vector<std::string> with_seed(std::vector<std::string> overrides,
+                                                 const RunOptions& options);
 
 /// Changes of the scenario as options: "--set parallel.tp=4 --nic 200G"; empty: none.
 [[nodiscard]] std::string changes_of(const RunOptions& options);
@@ -36,7 +41,7 @@ struct RunOptions {
 /// "10 ms..12.5 ms". Throws UsageError.
 [[nodiscard]] std::pair<TimePoint, TimePoint> parse_window(const std::string& text);
 
-/// --gpu-speed, --nic, --set-link and --fail.
+/// --gpu-speed, --seed, --nic, --set-link and --fail.
 void add_what_ifs(const Command& command, RunOptions& run);
 /// --fidelity, --network, --calibration and --ignore-memory.
 void add_simulation(const Command& command, RunOptions& run);

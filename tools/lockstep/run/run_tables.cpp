@@ -355,20 +355,58 @@ std::string difference_text(const RankEquivalenceClass& of) {
   return of.difference;
 }
 
+constexpr std::string_view kOrderOfClasses =
+    "from those of the largest class of the role, the first of several; those that part first come "
+    "first, and of classes that part at the same operation the first is shown (--format json lists "
+    "all in fold.members)";
+
+/// How far differences have spread and when, and what became of them.
+void add_spread(const std::vector<app::ShownClass>& classes, std::vector<std::string>& out) {
+  constexpr std::size_t kPoints = 5;
+  std::vector<app::ClassReach> reach = app::reach_of(classes);
+  if (reach.empty()) return;
+  const std::string first = fmt::format("rank {}", reach.front().rank);
+  std::vector<std::string> points;
+  for (std::size_t i = 0; i < reach.size(); ++i) {
+    if (i + 1 < reach.size() && i + 1 >= kPoints) continue;
+    if (i + 1 == reach.size() && i >= kPoints) points.emplace_back("...");
+    points.push_back(
+        fmt::format("{} from {}", reach[i].ranks, to_string(reach[i].at.since_start())));
+  }
+  out.push_back(
+      fmt::format("ranks whose times differ, {} first: {}", first, fmt::join(points, ", ")));
+  const app::ClassMerges merges = app::merges_of(classes);
+  if (merges.same + merges.shifted == 0) return;
+  out.push_back(fmt::format(
+      "of these {} have the usual times again, and {} are later or earlier by the same to the end, "
+      "all from {} on",
+      merges.same, merges.shifted, to_string(merges.last.since_start())));
+}
+
 RunTable class_table(const TrainingStepResult& result) {
   constexpr std::size_t kGroupsShown = 32;
   RunTable table{{how_simulated(result.step)},
                  {"ranks", "of them", "classes", "role", "differ", "times differ"},
                  {},
                  {}};
-  if (!result.step.classes.empty())
-    table.notes.push_back(
-        fmt::format("{} of {} classes have times of their own; they differ from those of the "
-                    "largest class of the role, the first of several; those that part first come "
-                    "first, and of classes that part at the same operation the first is shown "
-                    "(--format json lists all in fold.members)",
-                    distinct_histories(result.step.timeline), result.step.classes.size()));
-  const std::vector<app::ClassGroup> groups = app::class_groups(shown_classes(result.step));
+  const std::vector<app::ShownClass> classes =
+      app::shown_classes(result.step, result.options.speeds);
+  if (classes.empty()) {
+    table.notes.emplace_back("ranks of one role are one class here; --fidelity all has others");
+    return table;
+  }
+  if (result.step.classes.empty()) {
+    table.notes.push_back(fmt::format(
+        "{} classes of ranks with the same times, which nothing was folded by; they differ "
+        "{}",
+        classes.size(), kOrderOfClasses));
+  } else {
+    table.notes.push_back(fmt::format("{} of {} classes have times of their own; they differ {}",
+                                      distinct_histories(result.step.timeline),
+                                      result.step.classes.size(), kOrderOfClasses));
+  }
+  add_spread(classes, table.notes);
+  const std::vector<app::ClassGroup> groups = app::class_groups(classes);
   std::int64_t more = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const app::ClassGroup& group = groups[i];

@@ -62,6 +62,7 @@ void run_and_print(Options& given, const Command& command) {
   const std::vector<Assertion> assertions = parse_assertions(given.asserts);
   SweepRequest& request = given.sweep;
   request.step = step_request_of(given.run);
+  request.space.overrides = with_seed(request.space.overrides, given.run);
   if (!given.run.append.empty()) check_writable(given.run.append);
   const std::unique_ptr<SweepStore> store = store_of(given, command);
   const bool table = given.style.is_table() || given.style.format == Format::md || store;

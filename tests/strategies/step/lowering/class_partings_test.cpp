@@ -91,4 +91,22 @@ TEST_CASE("of more classes than are described each has its parting") {
   CHECK(classes[many - 1].parting->again == at_us(8));
 }
 
+TEST_CASE("ranks of an unfolded step with the same times are a class, compared with the largest") {
+  TrainingStepTimeline timeline;
+  timeline.ranks = {ending(0, {1, 2}), ending(1, {1, 3}), ending(2, {1, 3}),
+                    ending(3, {1, 2}), ending(4, {1, 3}), ending(5, {1, 2})};
+  timeline.ranks[5].role = 1;  // the same times in another role
+  const EqualTimes of = equal_times(timeline);
+  REQUIRE(of.classes.size() == 3);
+  CHECK(of.class_of == std::vector<std::uint32_t>{0, 1, 1, 0, 1, 2});
+  CHECK(of.classes[0].members == 2);
+  CHECK(of.classes[1].members == 3);
+  CHECK(of.classes[1].representative == 1);
+  CHECK_FALSE(of.classes[1].parting);
+  CHECK_FALSE(of.classes[2].parting);
+  REQUIRE(of.classes[0].parting);
+  CHECK(of.classes[0].parting->at == at_us(2));
+  CHECK(of.classes[0].parting->later_ps == -(1_us).ps());
+}
+
 }  // namespace lockstep

@@ -128,7 +128,7 @@ TEST_CASE("settings of a rank that cannot be are refused with what can") {
   CHECK(refusal("3 'message_overhead=1e6 s'")
             .find("message_overhead: expected a time such as \"5 us\", at most 9223372 s, without "
                   "an exponent, got \"1e6 s\"") != std::string::npos);
-  CHECK(refusal("x 'start=1 us'").find("expected a rank such as 17") != std::string::npos);
+  CHECK(refusal("x 'start=1 us'").find("expected ranks such as 17") != std::string::npos);
   CHECK(refusal("3 'start=1 us,start=2 us'").find("given twice") != std::string::npos);
   CHECK(run_command(kStar + "--fold always").err.find("expected auto or off") != std::string::npos);
 }

@@ -143,12 +143,12 @@ TEST_CASE("scenarios are offered where a result may stand in their place") {
 TEST_CASE("a value without a choice has a type that says so") {
   // Of every option: names, choices or files are offered, or its type is one of these.
   const std::set<std::string> free{
-      "N",      "N,...",      "SIZE",          "SIZE,...",       "TIME",          "RATE",
-      "A..B",   "AxB",        "RANK SETTINGS", "RANKS SETTINGS", "LINK SETTINGS", "LINK",
-      "LINKS",  "LIST",       "RANK",          "NAME",           "NAME=SHARE",    "KEY=VALUE",
-      "FOLDER", "SETTINGS",   "COLUMN,...",    "[FIGURE=]FILE",  "FIGURE=FILE",   "RANKS=SPEED",
-      "TOKENS", "KEY=VALUES", "KEY=VALUE,...", "CONDITION",      "LIMIT",         "NUMBER",
-      "N|TIME", "I/N",        "DETAIL",        "PORT",           "REQUEST"};
+      "N",          "N,...",         "SIZE",           "SIZE,...",      "TIME",        "RATE",
+      "A..B",       "AxB",           "RANKS SETTINGS", "LINK SETTINGS", "LINK",        "LINKS",
+      "LIST",       "RANK",          "NAME",           "NAME=SHARE",    "KEY=VALUE",   "FOLDER",
+      "SETTINGS",   "COLUMN,...",    "[FIGURE=]FILE",  "FIGURE=FILE",   "RANKS=SPEED", "TOKENS",
+      "KEY=VALUES", "KEY=VALUE,...", "CONDITION",      "LIMIT",         "NUMBER",      "N|TIME",
+      "I/N",        "DETAIL",        "PORT",           "REQUEST"};
   std::size_t options = 0;
   for (const std::string& command : commands()) {
     for (const auto& [name, type] : options_with_values(output_of("lockstep man " + command))) {

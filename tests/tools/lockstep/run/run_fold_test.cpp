@@ -202,7 +202,7 @@ TEST_CASE("a share of the ranks is slowed at random, as drawn with the scenario'
   CHECK(json_of(of("--gpu-speed random:100%=0.5"))["fingerprint"] ==
         json_of(of("--gpu-speed all=0.5"))["fingerprint"]);
   CHECK(contains(output_of(of("--gpu-speed random:25%=0.5 --set seed=7")),
-                 "2 of 8 GPUs drawn with seed 7: ranks "));
+                 "2 of 8 GPUs drawn with seed 7: rank "));
   CHECK(drawn["drawn_ranks"].size() == 2);
   // Draws are of different ranks: two halves are all.
   CHECK(json_of(of("--gpu-speed random:50%=0.5 --gpu-speed random:50%=0.5"))["fingerprint"] ==
@@ -217,17 +217,50 @@ TEST_CASE("a share of the ranks is slowed at random, as drawn with the scenario'
                 "100 %, got \"random:3\"");
 }
 
+/// The classes that folding finds in advance may have the same times; those of an unfolded step are
+/// by their times.
+TEST_CASE("classes of an unfolded step are the ranks with the same times") {
+  for (const std::string more : {"--set-rank 3=0.5 ", "--set-rank random:25%=0.5..0.9 ", ""}) {
+    CAPTURE(more);
+    const std::string command = run("data-parallel-from-scratch", more + "--classes ");
+    const Json folded = json_of(command)["fold"];
+    const Json unfolded = json_of(command + "--fold off")["fold"];
+    CHECK(unfolded["folded"] == false);
+    CHECK(unfolded["distinct_times"] == folded["distinct_times"]);
+    CHECK(unfolded["members"].size() == unfolded["distinct_times"]);
+    std::int64_t usual = 0;
+    for (const Json& each : unfolded["members"])
+      if (each["parts"].is_null()) usual += each["ranks"].get<std::int64_t>();
+    const std::int64_t reached =
+        unfolded["reach"].empty() ? 0 : unfolded["reach"].back()["ranks"].get<std::int64_t>();
+    CHECK(usual + reached == 8);
+  }
+  const Json slow =
+      json_of(run("data-parallel-from-scratch", "--set-rank 3=0.5 --classes --fold off"))["fold"];
+  CHECK(slow["reach"][0]["rank"] == 3);
+  CHECK(slow["reach"][0]["ranks"] == 1);
+  bool named = false;
+  for (const Json& each : slow["members"])
+    named = named || each["difference"] == "computes at 0.5 of the speed";
+  CHECK(named);
+  CHECK(contains(
+      output_of(run("data-parallel-from-scratch", "--set-rank 3=0.5 --classes --fold off")),
+      "classes of ranks with the same times, which nothing was folded by"));
+  CHECK(contains(output_of("lockstep run data-parallel-from-scratch --ignore-memory --classes "
+                           "--fidelity representatives"),
+                 "--fidelity all has others"));
+}
+
 TEST_CASE("what --fold and --set-rank do not take is refused") {
   const std::string mlp = "lockstep run configs/scenarios/mlp-two-gpus.json ";
   check_refused(mlp + "--fold on", "--fold: expected auto or off, got \"on\"");
   check_refused(
       mlp + "--set-rank x compute=1",
-      "--set-rank: expected a rank such as 17, ranks such as 0..7, all, or random:1%, got "
-      "\"x\"");
+      "--set-rank: expected ranks such as 17, 0..7, 3,9,12..15, all, or random:1%, got \"x\"");
   check_refused(mlp + "--set-rank 2 compute=0.5", "--set-rank 2: the scenario has ranks 0 to 1");
   check_refused(mlp + "--set-rank 1 compute=0",
-                "--set-rank 1: expected compute=SPEED with a speed of 0.001 to 1000, 1 being that "
-                "of the others, got \"compute=0\"");
+                "--set-rank 1: expected compute=SPEED such as 0.8, 0.9..0.99 or normal(0.95,0.02), "
+                "with a speed of 0.001 to 1000, 1 being that of the others, got \"compute=0\"");
   check_refused(mlp + "--set-rank 1 speed=2",
                 "--set-rank 1: expected compute, from or until, got \"speed=2\"");
   check_refused(mlp + "--set-rank 1 compute=2 --set-rank 1 compute=3",
@@ -236,8 +269,8 @@ TEST_CASE("what --fold and --set-rank do not take is refused") {
     check_refused(mlp + "--set-rank 1 " + settings, "--set-rank 1: " + why);
   };
   refused("from=1ms",
-          "expected compute=SPEED with a speed of 0.001 to 1000, 1 being that of the others, got "
-          "\"from=1ms\"");
+          "expected compute=SPEED such as 0.8, 0.9..0.99 or normal(0.95,0.02), with a speed of "
+          "0.001 to 1000, 1 being that of the others, got \"from=1ms\"");
   refused("compute=0.5,from=2",
           "from: expected a time such as \"1 s\", at most 9223372 s, got \"2\"");
   refused("compute=0.5,from=1e30s",

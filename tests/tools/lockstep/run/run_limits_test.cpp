@@ -7,6 +7,8 @@ namespace lockstep {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 void refuses(const std::string& command, std::initializer_list<const char*> parts) {
   CAPTURE(command);
   const CommandResult result = run_command(command);

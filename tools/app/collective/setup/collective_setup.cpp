@@ -52,10 +52,12 @@ Network CollectiveSetup::lowered(const std::optional<Protocol>& protocol) const 
   return out;
 }
 
-std::string CollectiveSetup::unreachable(AuxiliaryRanks auxiliary_ranks, int count) const {
+std::string CollectiveSetup::unreachable(const PlacedCommunicator& by,
+                                         AuxiliaryRanks auxiliary_ranks, int count) const {
   if (count == 0 || !cluster().overlay().any_failed()) return {};
-  const std::vector<EndpointId> all = members(auxiliary_ranks, count);
+  const std::vector<EndpointId> all = by.members(auxiliary_ranks, count);
   const auto size = static_cast<int>(std::ssize(all));
+  const int ranks = size - count;
   Route route;
   const auto meet = [&](int a, int b) {
     const EndpointId one = all[static_cast<std::size_t>(a)];
@@ -64,19 +66,20 @@ std::string CollectiveSetup::unreachable(AuxiliaryRanks auxiliary_ranks, int cou
   };
   const bool hosts = auxiliary_ranks == AuxiliaryRanks::hosts;
   const auto text = [&](int rank, int auxiliary) {
-    return fmt::format("no route is left between {} {} and {} {}",
-                       rank < ranks() ? "rank" : "switch", rank < ranks() ? rank : rank - ranks(),
-                       hosts ? "host" : "switch", auxiliary - ranks());
+    return fmt::format(
+        "no route is left between {} {} and {} {}", rank < ranks ? "rank" : "switch",
+        rank < ranks ? static_cast<int>(all[static_cast<std::size_t>(rank)]) : rank - ranks,
+        hosts ? "host" : "switch", auxiliary - ranks);
   };
   if (hosts) {
-    for (int auxiliary = ranks(); auxiliary < size; ++auxiliary)
-      for (int rank = 0; rank < ranks(); ++rank)
+    for (int auxiliary = ranks; auxiliary < size; ++auxiliary)
+      for (int rank = 0; rank < ranks; ++rank)
         if (!meet(rank, auxiliary)) return text(rank, auxiliary);
     return {};
   }
   const std::vector<int>& above = auxiliary_ranks == AuxiliaryRanks::node_switches
-                                      ? layout().node_switches
-                                      : layout().fabric_switches;
+                                      ? by.layout().node_switches
+                                      : by.layout().fabric_switches;
   for (int below = 0; below < std::min(size, static_cast<int>(std::ssize(above))); ++below) {
     const int node_switch = above[static_cast<std::size_t>(below)];
     if (node_switch >= 0 && node_switch < size && !meet(below, node_switch))

@@ -71,7 +71,12 @@ class CollectiveSetup {
   }
   /// Why `count` auxiliary ranks cannot take part after link failures: the first two endpoints that
   /// must communicate and have no route. Empty if all have.
-  [[nodiscard]] std::string unreachable(AuxiliaryRanks auxiliary_ranks, int count) const;
+  [[nodiscard]] std::string unreachable(AuxiliaryRanks auxiliary_ranks, int count) const {
+    return unreachable(communicator(), auxiliary_ranks, count);
+  }
+  /// Of a communicator of some ranks.
+  [[nodiscard]] std::string unreachable(const PlacedCommunicator& by,
+                                        AuxiliaryRanks auxiliary_ranks, int count) const;
   /// Names of links and endpoints, for busiest links and notes.
   [[nodiscard]] std::string link_name(LinkId link) const { return cluster().link_name(link); }
   [[nodiscard]] SetupNames names() const;

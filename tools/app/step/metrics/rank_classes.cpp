@@ -5,6 +5,9 @@
 #include <map>
 #include <string_view>
 #include <tuple>
+#include <utility>
+
+#include "strategies/step/lowering/class_partings.hpp"
 
 namespace lockstep::app {
 
@@ -52,23 +55,78 @@ std::vector<ClassGroup> class_groups(std::vector<ShownClass> classes) {
   return out;
 }
 
-std::vector<ShownClass> shown_classes(const SimulatedTrainingStep& step) {
+namespace {
+
+/// Representatives of roles are no classes.
+bool simulates_all(const SimulatedTrainingStep& step) {
+  return step.fidelity == Fidelity::all_ranks && step.timeline.representative_of.empty();
+}
+
+std::vector<ShownClass> without_ranges(const std::vector<RankEquivalenceClass>& classes,
+                                       const SimulatedTrainingStep& step) {
   std::vector<ShownClass> out;
-  for (const RankEquivalenceClass& each : step.classes)
+  for (const RankEquivalenceClass& each : classes)
     out.push_back({each, step.timeline.program->roles[each.role].name, {}});
-  const std::vector<std::uint32_t>& representative_of = step.timeline.representative_of;
-  for (std::size_t rank = 0; rank < representative_of.size(); ++rank) {
-    auto& ranges = out[representative_of[rank]].ranges;
-    const int number = static_cast<int>(rank);
-    if (!ranges.empty() && ranges.back().second + 1 == number) {
-      ranges.back().second = number;
-    } else {
-      ranges.emplace_back(number, number);
-    }
+  return out;
+}
+
+void add_rank(int number, ShownClass& to) {
+  auto& ranges = to.ranges;
+  if (!ranges.empty() && ranges.back().second + 1 == number) {
+    ranges.back().second = number;
+  } else {
+    ranges.emplace_back(number, number);
+  }
+}
+
+}  // namespace
+
+std::vector<ShownClass> shown_classes(const SimulatedTrainingStep& step, const RankSpeeds& speeds) {
+  std::vector<ShownClass> out;
+  if (step.classes.empty() && simulates_all(step)) {
+    const EqualTimes equal = equal_times(step.timeline);
+    out = without_ranges(equal.classes, step);
+    for (ShownClass& each : out)
+      if (const auto own = speeds.find(each.of.representative); own != speeds.end())
+        each.of.difference = description(own->second);
+    for (std::size_t i = 0; i < equal.class_of.size(); ++i)
+      add_rank(step.timeline.ranks[i].rank, out[equal.class_of[i]]);
+  } else {
+    out = without_ranges(step.classes, step);
+    const std::vector<std::uint32_t>& representative_of = step.timeline.representative_of;
+    for (std::size_t rank = 0; rank < representative_of.size(); ++rank)
+      add_rank(static_cast<int>(rank), out[representative_of[rank]]);
   }
   std::stable_sort(out.begin(), out.end(), [](const ShownClass& a, const ShownClass& b) {
     return a.of.members > b.of.members;
   });
+  return out;
+}
+
+std::vector<ClassReach> reach_of(const std::vector<ShownClass>& classes) {
+  std::vector<ClassReach> parted;
+  for (const ShownClass& each : classes)
+    if (each.of.parting)
+      parted.push_back({each.of.parting->at, each.of.representative, each.of.members});
+  std::stable_sort(parted.begin(), parted.end(), [](const ClassReach& a, const ClassReach& b) {
+    return std::pair{a.at, a.rank} < std::pair{b.at, b.rank};
+  });
+  std::vector<ClassReach> out;
+  for (const ClassReach& each : parted) {
+    const std::int64_t before = out.empty() ? 0 : out.back().ranks;
+    if (out.empty() || out.back().at != each.at) out.push_back({each.at, each.rank, before});
+    out.back().ranks += each.ranks;
+  }
+  return out;
+}
+
+ClassMerges merges_of(const std::vector<ShownClass>& classes) {
+  ClassMerges out;
+  for (const ShownClass& each : classes) {
+    if (!each.of.parting || !each.of.parting->again) continue;
+    (each.of.parting->later_ps == 0 ? out.same : out.shifted) += each.of.members;
+    out.last = std::max(out.last, *each.of.parting->again);
+  }
   return out;
 }
 

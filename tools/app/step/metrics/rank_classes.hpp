@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,28 @@ struct ShownClass {
   std::vector<std::pair<int, int>> ranges;  // of ranks, inclusive
 };
 
-/// The largest first, then by their first ranks.
-[[nodiscard]] std::vector<ShownClass> shown_classes(const SimulatedTrainingStep& step);
+/// The largest first, then by their first ranks. Of a step that was not folded they are the ranks
+/// that have the same times throughout; none where ranks stand for their role.
+[[nodiscard]] std::vector<ShownClass> shown_classes(const SimulatedTrainingStep& step,
+                                                    const RankSpeeds& speeds);
+
+/// How far differences between ranks have spread by an instant.
+struct ClassReach {
+  TimePoint at;
+  int rank = 0;            // the first of those that they reach then
+  std::int64_t ranks = 0;  // until then in all
+};
+
+/// Where they come to further ranks, in order.
+[[nodiscard]] std::vector<ClassReach> reach_of(const std::vector<ShownClass>& classes);
+
+/// What became of the ranks whose times part from those of the largest class of their role.
+struct ClassMerges {
+  std::int64_t same = 0;     // have its times again, to the end
+  std::int64_t shifted = 0;  // are later or earlier by the same to the end
+  TimePoint last;            // the latest instant from which on one of them is so
+};
+[[nodiscard]] ClassMerges merges_of(const std::vector<ShownClass>& classes);
 
 /// Classes of one role that part from the largest class of the role at the same operation for the
 /// same reason, for display.

@@ -29,6 +29,8 @@ _REPLAY = (
     ("compute", "--compute", "text"),
     ("slots", "--slots", "integer"),
     ("fold", "--fold", "text"),
+    ("classes", "--classes", "flag"),
+    ("set_rank", "--set-rank", "pairs"),
     ("max_memory", "--max-memory", "text"),
 )
 
@@ -51,6 +53,8 @@ def replay(
     compute: Optional[Text] = None,
     slots: Optional[int] = None,
     fold: Optional[Text] = None,
+    classes: bool = False,
+    set_rank: Optional[Pairs] = None,
     max_memory: Optional[Text] = None,
     progress: Optional[OnProgress] = None,
 ) -> ReplayResult:
@@ -87,6 +91,15 @@ def replay(
         no limit)
     fold: auto: equivalent ranks are replayed once, to the same picosecond; off:
         individually (default: auto)
+    classes: Print the equivalence classes of ranks, how they differ, and when their times
+        part and are the same again
+    set_rank: Override parameters of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of
+        all, drawn with `seed` among those not drawn before; SETTINGS are start="10 us" or
+        start="0 us..50 us" (drawn for each rank), message_overhead="5 us",
+        reduce_rate="500 GB/s" and compute=0.8, the speed of computations relative to
+        those of the trace, drawn for each rank as compute=0.9..0.99 (uniform) or
+        compute=normal(0.95,0.02) (mean and standard deviation), to a thousandth,
+        separated by commas; 17=0.8 is short for 17 compute=0.8; repeatable
     max_memory: Refuse replays that need more memory (64M = 64 MiB) (default: 8G)
     progress: Called with a `Progress` while it runs; what it raises ends the run
     """

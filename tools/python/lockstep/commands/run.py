@@ -17,6 +17,7 @@ _RUN = (
     ("scenario", "", "scenario"),
     ("set", "--set", "assignments"),
     ("gpu_speed", "--gpu-speed", "assignments"),
+    ("seed", "--seed", "integer"),
     ("nic", "--nic", "text"),
     ("set_link", "--set-link", "pairs"),
     ("fail", "--fail", "texts"),
@@ -47,6 +48,7 @@ def run(
     *,
     set: Optional[Assignments] = None,
     gpu_speed: Optional[Assignments] = None,
+    seed: Optional[int] = None,
     nic: Optional[Text] = None,
     set_link: Optional[Pairs] = None,
     fail: Optional[Texts] = None,
@@ -77,9 +79,10 @@ def run(
     scenario: Scenario file, name of a shipped one, result of `run --format json`, or
         point of a store: plan.db:rank1 or plan.db:17
     set: Override a scenario value, e.g. parallel.tp=4; repeatable
-    gpu_speed: Relative compute speed of GPUs: all=0.95, 0..63=0.9, 17=0.8, or
-        random:1%=0.95 of as many ranks, drawn with the scenario's seed (`set` seed=7);
-        repeatable, the later one counts
+    gpu_speed: Relative compute speed of GPUs: all=0.95, 0..63=0.9, 3,17=0.8, or
+        random:1%=0.95 of as many ranks, drawn with `seed`; speeds are drawn as for
+        `set_rank`; repeatable, the later one counts
+    seed: Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)
     nic: Speed of every NIC and fabric link, e.g. 200G
     set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
         or all links of a switch, NIC, node or rail ("rail0"); SETTINGS are bandwidth=50%
@@ -96,10 +99,12 @@ def run(
     ignore_memory: Simulate even if the memory of a rank does not fit
     fold: auto: equivalent ranks are simulated once, to the same picosecond; off:
         individually (default: auto)
-    set_rank: Relative compute speed of ranks: 17, 0..7, all, or random:1% of all, drawn
-        with the scenario's seed (`set` seed=7) among those not drawn before; SETTINGS are
-        compute=0.8 and, for a time of the step, from="1 s" and until="2 s", separated by
-        commas; 17=0.8 is short for 17 compute=0.8; repeatable
+    set_rank: Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of
+        all, drawn with `seed` among those not drawn before; SETTINGS are compute=0.8,
+        drawn for each rank as compute=0.9..0.99 (uniform) or compute=normal(0.95,0.02)
+        (mean and standard deviation), to a thousandth, and, for a time of the step,
+        from="1 s" and until="2 s", separated by commas; 17=0.8 is short for 17
+        compute=0.8; repeatable
     classes: Print the equivalence classes of ranks and how they differ
     job: Another training job at the same time on other GPUs of this scenario's cluster,
         with KEY=VALUE after it: "llama7b-256 parallel.tp=4"; repeatable. Prints how much
