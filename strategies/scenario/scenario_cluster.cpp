@@ -259,7 +259,7 @@ JsonValue resolved_name(const NamedCluster& named, const ClusterFile& file, cons
   JsonValue out = json_object({{"file", json_of(named.name)}});
   auto& members = *std::get_if<JsonObject>(&out.data);
   const bool part_of_node = file.cluster.ranks() < file.cluster.gpus_per_node();
-  if (single || part_of_node) {
+  if (single || part_of_node || named.size.ranks) {
     set_member(members, "ranks", json_of(file.cluster.ranks()));
   } else {
     set_member(members, "nodes", json_of(file.cluster.nodes()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/config/json/json_values.hpp"
+#include "topologies/builders/registry.hpp"
 #include "topologies/files/cluster_reader.hpp"
 
 namespace lockstep {
@@ -14,7 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostGpus = 1 << 24;
 constexpr std::int64_t kMostPerNode = 256;
-constexpr std::int64_t kRack = 72;  // GPUs of an NVL72
 constexpr std::int64_t kPcieOf400G = 5;
 
 /// A shipped cluster of nodes whose figures are taken.
@@ -182,6 +182,8 @@ JsonValue pcie_json(const Reference& reference, std::int64_t generation) {
 JsonValue reference_topology(const NodeFigures& figures, const Reference& reference) {
   JsonObject topology = reference.topology;
   set_member(topology, "pcie", pcie_json(reference, gpu_pcie(figures, reference)));
+  const bool part = figures.intra == "nvl72" && figures.gpus_per_node != kGpusOfRack;
+  if (part) set_member(topology, "gpus", json_of(figures.gpus_per_node));
   const std::int64_t links = figures.device.peer_links ? figures.device.peer_links->count : 0;
   if (links > 0 && !is_direct(reference)) {
     set_member(topology, "nvlink", nvlink_json(reference, figures.device, links, true));
@@ -301,8 +303,9 @@ void check_counts(ObjectReader& in, const NodeFigures& figures) {
             fmt::format("{} GPUs are not a multiple of {} per node; use {} or {}", figures.gpus,
                         whole, figures.gpus / whole * whole, (figures.gpus / whole + 1) * whole));
   }
-  if (figures.intra == "nvl72" && whole != kRack) {
-    in.note("gpus_per_node", fmt::format("a rack of nvl72 has 72 GPUs, got {}", whole));
+  if (figures.intra == "nvl72" && (whole > kGpusOfRack || whole % 4 != 0)) {
+    in.note("gpus_per_node",
+            fmt::format("a job takes whole trays of 4 GPUs of a rack of 72, got {}", whole));
   }
 }
 
@@ -348,9 +351,12 @@ std::optional<NodeFigures> read_node_figures(ObjectReader& in, const ScenarioFol
                                      3, 7)
                      .value_or(0);
   const std::int64_t most =
-      figures.intra == "nvl72" ? kRack : std::min<std::int64_t>(8, figures.gpus);
-  figures.gpus_per_node = in.integer({"gpus_per_node", "GPUs per node (default: 8; 72 with nvl72)"},
-                                     1, kMostPerNode, most);
+      figures.intra == "nvl72" ? rack_gpus(figures.gpus) : std::min<std::int64_t>(8, figures.gpus);
+  figures.gpus_per_node =
+      in.integer({"gpus_per_node",
+                  "GPUs per node (default: 8; with nvl72 those that the job takes of each rack: "
+                  "equally many whole trays of 4 in the fewest racks)"},
+                 1, kMostPerNode, most);
   figures.nics_per_node = in.integer({"nics_per_node", "NICs per node (default: one per GPU)"}, 1,
                                      kMostPerNode, figures.gpus_per_node);
   figures.nic_gbps =

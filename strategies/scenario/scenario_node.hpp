@@ -21,10 +21,10 @@ struct NodeFigures {
 };
 
 /// Reads {gpu, gpus, gpus_per_node, intra, nics_per_node, nic_gbps, pcie, fabric}. Defaults:
-/// gpus_per_node 8 (72 with nvl72; at most gpus), intra by the GPU's links (NVLink: nvswitch, xGMI:
-/// nvlink-mesh, none: pcie; a rack GPU without gpus_per_node: nvl72), nics_per_node one per GPU,
-/// nic_gbps the reference's, fabric infiniband, pcie the device's generation, or 6 with NICs above
-/// 400 Gb/s. Empty if a problem was reported.
+/// gpus_per_node 8 (with nvl72 rack_gpus(); at most gpus), intra by the GPU's links (NVLink:
+/// nvswitch, xGMI: nvlink-mesh, none: pcie; a rack GPU without gpus_per_node: nvl72), nics_per_node
+/// one per GPU, nic_gbps the reference's, fabric infiniband, pcie the device's generation, or 6
+/// with NICs above 400 Gb/s. Empty if a problem was reported.
 [[nodiscard]] std::optional<NodeFigures> read_node_figures(ObjectReader& in,
                                                            const ScenarioFolders& folders);
 

@@ -180,7 +180,11 @@ Cluster join_nodes(ClusterData data, const std::optional<BuilderCall>& fabric,
 
 Cluster build_nodes(const BuilderCall& topology, const std::optional<BuilderCall>& fabric,
                     const ClusterSize& size) {
-  ClusterData data = data_of(std::get<NodeBuilder>(topology.builder->build)(topology.parameters));
+  Parameters parameters = topology.parameters;
+  if (size.ranks.value_or(0) > kGpusOfRack && topology.builder == find_topology_builder("nvl72") &&
+      !parameters.has("gpus"))
+    parameters.set("gpus", std::int64_t{rack_gpus(*size.ranks)});
+  ClusterData data = data_of(std::get<NodeBuilder>(topology.builder->build)(parameters));
   return join_nodes(std::move(data), fabric, size, topology.builder->name);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -37,5 +38,11 @@ struct Builder {
 [[nodiscard]] const std::vector<Builder>& topology_builders();
 /// nullptr if there is no such builder.
 [[nodiscard]] const Builder* find_topology_builder(std::string_view name);
+
+/// GPUs of an NVL72.
+inline constexpr int kGpusOfRack = 72;
+/// GPUs of each rack if a job of `ranks` takes equally many whole trays of 4 in the fewest racks,
+/// such as 64 for 512; 72 where one rack holds it, or less than twice the fewest cannot so.
+[[nodiscard]] int rack_gpus(std::int64_t ranks);
 
 }  // namespace lockstep

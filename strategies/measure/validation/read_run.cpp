@@ -1,5 +1,6 @@
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/measure/validation/measured_readers.hpp"
+#include "topologies/builders/registry.hpp"
 
 namespace lockstep {
 
@@ -33,13 +34,17 @@ JsonValue without_nulls(const JsonValue* value) {
   return out;
 }
 
-/// Sources say of a rack of NVL72 how many GPUs a tray holds; NVLink joins all of the rack.
+/// Sources say of racks of NVL72 how many GPUs a tray holds; NVLink joins all that a job takes of a
+/// rack. At least half a rack is no tray: that many are taken of each.
 void drop_trays(JsonValue& cluster) {
   auto* members = std::get_if<JsonObject>(&cluster.data);
   if (members == nullptr) return;
   const JsonValue* intra = find_member(*members, "intra");
   const auto* name = intra == nullptr ? nullptr : intra->get_if<std::string>();
   if (name == nullptr || *name != "nvl72") return;
+  const JsonValue* size = find_member(*members, "gpus_per_node");
+  const auto* gpus = size == nullptr ? nullptr : size->get_if<std::int64_t>();
+  if (gpus != nullptr && *gpus >= kGpusOfRack / 2) return;
   std::erase_if(*members, [](const JsonMember& member) { return member.key == "gpus_per_node"; });
 }
 

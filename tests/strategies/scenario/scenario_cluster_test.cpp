@@ -132,6 +132,40 @@ TEST_CASE("part of a node, racks, and more NICs than GPUs") {
         Rate::bytes_per_second(25'000'000'000));
 }
 
+TEST_CASE("jobs take equally many whole trays of the fewest racks") {
+  struct Case {
+    int gpus;
+    int racks;
+    int of_each;
+  };
+  // 18 trays a rack: 32 trays are 16 of each of 2, 128 are 16 of 8, 27 are 9 of 3 (no half trays);
+  // 60 GPUs are a part of one rack.
+  for (const Case& each : {Case{128, 2, 64}, {512, 8, 64}, {108, 3, 36}, {144, 2, 72}}) {
+    CAPTURE(each.gpus);
+    const Cluster derived = cluster_of(
+        fmt::format(R"({{"gpu": "gb200-nvl72", "gpus": {}, "intra": "nvl72"}})", each.gpus));
+    CHECK(derived.nodes() == each.racks);
+    CHECK(derived.gpus_per_node() == each.of_each);
+    CHECK(derived.ranks() == each.gpus);
+    const Cluster named = cluster_of(fmt::format(R"({{"file": "nvl72", "ranks": {}}})", each.gpus));
+    CHECK(named.nodes() == each.racks);
+    CHECK(named.gpus_per_node() == each.of_each);
+    CHECK(count_of(named, VertexKind::nic) == each.gpus);
+    CHECK(count_of(named, VertexKind::cpu) == each.gpus / 2);
+  }
+  CHECK(cluster_of(R"({"gpu": "gb200-nvl72", "gpus": 60, "intra": "nvl72"})").gpus_per_node() ==
+        72);
+  CHECK(cluster_of(R"({"gpu": "gb200-nvl72", "gpus": 96, "gpus_per_node": 24, "intra": "nvl72"})")
+            .nodes() == 4);
+  const Cluster eight = cluster_of(R"({"file": "gb300-nvl72", "nodes": 8,
+    "topology": {"gpus": 64}})");
+  CHECK(eight.ranks() == 512);
+  CHECK(error_of(R"({"file": "nvl72", "nodes": 2, "topology": {"gpus": 70}})") ==
+        "/cluster/topology/gpus: expected whole trays of 4 GPUs, 4 to 72 GPUs of a rack, got 70");
+  CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 74, "intra": "nvl72"})") ==
+        "/cluster/gpus: 74 GPUs are not a multiple of 72 per node; use 72 or 144");
+}
+
 TEST_CASE("parameter servers need hosts") {
   const std::string servers =
       R"({"exchange": "parameter_server", "servers": 3, "precision": "fp16"})";
@@ -150,8 +184,8 @@ TEST_CASE("a cluster that cannot be says what would do") {
                      "intra": "nvlink-mesh"})") ==
         "/cluster/intra: GPUs with 12 links each reach at most 12 others directly; gpus_per_node "
         "up to 13, or \"nvswitch\"");
-  CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 8, "gpus_per_node": 8, "intra": "nvl72"})") ==
-        "/cluster/gpus_per_node: a rack of nvl72 has 72 GPUs, got 8");
+  CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 6, "gpus_per_node": 6, "intra": "nvl72"})") ==
+        "/cluster/gpus_per_node: a job takes whole trays of 4 GPUs of a rack of 72, got 6");
   CHECK(error_of(R"({"file": "star", "ranks": 4})") ==
         "/cluster: \"host\" computes nothing: name a \"gpu\" in its place");
   CHECK(error_of("7") ==
