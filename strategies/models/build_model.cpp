@@ -36,6 +36,30 @@ void list_shared_weights(ModelGraph& graph) {
   }
 }
 
+/// Of weights in at most 8 bits only those are kept so that GEMMs of that type alone read: tables,
+/// norms, biases, routers and, unless the recipe says otherwise, the output layer stay as
+/// activations.
+void widen_weights(ModelGraph& graph, const BuildOptions& options) {
+  if (!is_narrow(options.weights) || !is_narrow(options.math)) return;
+  std::set<TensorId> narrow;
+  std::set<TensorId> wide;
+  for (const Block& block : graph.blocks) {
+    for (const Operation& operation : block.forward) {
+      const bool casts =
+          operation.kind == OperationKind::matmul && operation.math && is_narrow(*operation.math);
+      for (const Ref& ref : operation.reads) {
+        const bool factor = casts && ref == read_of(operation, Operand::b);
+        (factor ? narrow : wide).insert(ref.tensor);
+      }
+    }
+  }
+  for (TensorId id = 0; id < graph.tensors.size(); ++id) {
+    Tensor& tensor = graph.tensors[id];
+    if (tensor.category == Category::weight && (!narrow.contains(id) || wide.contains(id)))
+      tensor.dtype = options.activations;
+  }
+}
+
 }  // namespace
 
 ModelGraph build_model(const ModelConfig& model, const BuildOptions& options) {
@@ -48,6 +72,7 @@ ModelGraph build_model(const ModelConfig& model, const BuildOptions& options) {
     build_resnet(graph, std::get<ResNetConfig>(model.shape));
   }
   list_shared_weights(graph.graph);
+  widen_weights(graph.graph, options);
   return std::move(graph.graph);
 }
 

@@ -23,6 +23,8 @@ struct PrecisionRecipe {
   bool weight_gradients = true;           // as `products`; false: as activations
   bool output_layer = false;              // the same
   bool attention = false;                 // the same
+  bool gathers_weights = true;            // weights kept in at most 8 bits travel so
+  int kept_weights = 0;                   // copies of weights that are cast once, held throughout
   int first_layers = 0;                   // layers whose GEMMs run as activations
   int last_layers = 0;
 

@@ -1,3 +1,4 @@
+#include <array>
 #include <map>
 #include <set>
 #include <vector>
@@ -45,25 +46,46 @@ class WeightCasts {
     out.push_back({CallWork::other, {found->second, before.position, before.microbatch}});
   }
 
-  /// One cast for each GEMM, or each group of them that is one kernel.
-  [[nodiscard]] static Routine routine(const Block& block) {
+  /// One cast for each GEMM, or each group of them that is one kernel. Weights that are kept in 8
+  /// bits come so from their update.
+  [[nodiscard]] Routine routine(const Block& block) {
     Routine out{block.name + ".cast_weights", {}};
     std::map<int, std::size_t> groups;
     for (const Operation& gemm : block.forward) {
       if (!takes_cast_weight(gemm)) continue;
+      const Ref weight = read_of(gemm, Operand::b);
+      if (is_narrow(step_.graph.tensors[weight.tensor].dtype)) continue;
       const bool joined = gemm.fused > 0 && groups.contains(gemm.fused);
       if (!joined) {
         if (gemm.fused > 0) groups[gemm.fused] = out.operations.size();
         out.operations.push_back(cast(gemm));
       }
       Operation& operation = joined ? out.operations[groups.at(gemm.fused)] : out.operations.back();
-      operation.reads.push_back(read_of(gemm, Operand::b));
+      operation.reads.push_back(weight);
+      keep(weight, *gemm.math, operation);
     }
     // The block runs, and casts, when its input is there.
     for (Operation& operation : out.operations) {
       if (block.input) operation.reads.push_back({.tensor = *block.input});
     }
     return out;
+  }
+
+  /// What is cast is held from step to step, in memory that the cast names. GEMMs read the weight,
+  /// so that results are those of its precision.
+  void keep(const Ref& weight, Dtype math, Operation& cast) {
+    constexpr std::array kSuffixes{".cast", ".cast_columns"};
+    const auto copies = static_cast<std::size_t>(step_.parallel.recipe.kept_weights);
+    for (std::size_t i = 0; i < copies; ++i) {
+      Tensor copy = step_.graph.tensors[weight.tensor];
+      copy.name += kSuffixes.at(i);
+      copy.dtype = math;
+      copy.category = Category::buffer;
+      Ref ref = weight;
+      ref.tensor = static_cast<TensorId>(step_.graph.tensors.size());
+      step_.graph.tensors.push_back(std::move(copy));
+      cast.reads.push_back(ref);
+    }
   }
 
   [[nodiscard]] static Operation cast(const Operation& gemm) {

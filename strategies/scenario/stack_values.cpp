@@ -19,7 +19,9 @@ namespace {
 void take_gradients_of_stack(const SoftwareStack& stack, SpecifiedValues specified,
                              ParallelConfig& parallel) {
   parallel.gradient_passes = stack.gradient_passes;
-  const auto gradients = stack.gradients.find(parallel.state.weights);
+  // Gradients of weights in at most 8 bits are those of weights in 16.
+  const Dtype weights = is_narrow(parallel.state.weights) ? Dtype::bf16 : parallel.state.weights;
+  const auto gradients = stack.gradients.find(weights);
   if (gradients != stack.gradients.end() && !specified.gradients)
     parallel.state.gradients = gradients->second;
   if (!stack.bucket) return;

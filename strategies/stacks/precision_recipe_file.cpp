@@ -23,6 +23,10 @@ bool read_flag(const ValueReader& value) {
   return value.boolean();
 }
 
+int read_copies(const ValueReader& value) {
+  return static_cast<int>(value.integer(0, 2));
+}
+
 int read_layers(const ValueReader& value) {
   return static_cast<int>(value.integer(0, kMostLayers));
 }
@@ -89,6 +93,19 @@ class RecipeReader {
           "Under sequence parallelism the largest absolute value of a gathered operand is "
           "all-reduced over the tp ranks before its cast (default: false)"},
          false, recipe_.reduces_maxima, read_flag);
+    take(in,
+         {"kept_weights",
+          "Copies of weights that are cast once a step, by rows and by columns, which are held "
+          "next to the weights from step to step (default: 0)"},
+         false, recipe_.kept_weights, read_copies);
+    take(in,
+         {"gathers_weights",
+          "Whether weights that are kept in at most 8 bits (state.weights) are gathered so; false: "
+          "in 16 bits, so that state.weights may not be less (default: true)"},
+         false, recipe_.gathers_weights, read_flag);
+    if (recipe_.kept_weights > 0 && !recipe_.weights_once && !in.describes())
+      in.note("kept_weights",
+              "weights are cast for every GEMM: \"weights\" of casts is not \"once\"");
     if (recipe_.stores_operands && !recipe_.inputs_once && !in.describes())
       in.note("casts", "stored operands are cast once: \"inputs\" is \"once\"");
     if (recipe_.stores_dispatched && !recipe_.stores_operands && !in.describes())

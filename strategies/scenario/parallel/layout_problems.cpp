@@ -162,7 +162,13 @@ class LayoutProblemCheck {
       note("schedule", "pp = {} needs a schedule such as 1f1b", parallel_.pp);
     } else if (parallel_.global_batch % (parallel_.micro_batch * parallel_.dp) == 0) {
       if (const auto problem = pipeline_problem(pipeline_shape(parallel_))) {
-        note("schedule", "{}{}", *problem, batch_for_schedule());
+        const std::string batch = batch_for_schedule();
+        const bool two = !batch.empty() && problem->ends_with(" would");
+        note("schedule", "{}{}{}", *problem,
+             two             ? ", and so would "
+             : batch.empty() ? ""
+                             : ": ",
+             batch);
       }
     }
     if (!parallel_.stages.empty()) {
@@ -197,7 +203,7 @@ class LayoutProblemCheck {
     const std::int64_t now = parallel_.microbatches();
     for (std::int64_t count = now + 1; count <= now + 2 * std::int64_t{parallel_.pp}; ++count)
       if (!pipeline_problem(with_microbatches(count)))
-        return fmt::format(": --set parallel.global_batch={}",
+        return fmt::format("--set parallel.global_batch={}",
                            count * parallel_.micro_batch * parallel_.dp);
     return {};
   }
@@ -224,6 +230,12 @@ class LayoutProblemCheck {
   void check_exchange() {
     if (parallel_.zero < 0 || parallel_.zero > 3)
       note("zero", "zero = {}; it may be 0, 1, 2 or 3", parallel_.zero);
+    const bool narrow = is_narrow(parallel_.precision) && is_narrow(parallel_.state.weights);
+    if (narrow && !parallel_.recipe.gathers_weights)
+      note("state.weights",
+           "software of {} gathers weights in bf16, and every rank casts all of them: they may be "
+           "bf16, fp16 or fp32",
+           parallel_.recipe.id);
     for (const ParallelField& field : parallel_fields()) {
       if (!field.problem) continue;
       if (const auto why = field.problem(parallel_)) note(std::string{field.key}, "{}", *why);

@@ -28,8 +28,9 @@ StateConfig read_state(ObjectReader& in, Dtype precision) {
   state.weights = state_choice(
       in,
       {"weights",
-       "Precision of the weights (default: that of matrix multiplications, bf16 below 16 bits)"},
-      "precision", precisions, stored_precision(precision));
+       "Precision of the weights (default: that of matrix multiplications, bf16 below 16 bits); "
+       "below 16 bits with GEMMs below 16 bits that of their weights, and others stay in bf16"},
+      "precision", stored_names(), stored_precision(precision));
   state.gradients = state_choice(
       in,
       {"gradients",
@@ -82,7 +83,7 @@ StateConfig read_state(ObjectReader& in, Dtype precision) {
 }
 
 JsonValue state_json(const StateConfig& state) {
-  JsonObject out{{"weights", {}, json_of(name_of(precision_names(), state.weights))},
+  JsonObject out{{"weights", {}, json_of(name_of(stored_names(), state.weights))},
                  {"gradients", {}, json_of(name_of(precision_names(), state.gradients))},
                  {"master", {}, json_of(state.master)},
                  {"optimizer", {}, json_of(name_of(optimizer_names(), state.optimizer))},

@@ -63,7 +63,7 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
         recipe.stores_dispatched, recipe.stores_activation_inputs, recipe.weight_gradients,
         recipe.output_layer, recipe.attention})
     key.add(flag ? 1 : 0);
-  key.add(recipe.first_layers).add(recipe.last_layers);
+  key.add(recipe.first_layers).add(recipe.last_layers).add(recipe.kept_weights);
   key.add(std::int64_t{std::llround(recipe.casts.kernels * 1e6)});
   key.add(std::int64_t{std::llround(recipe.casts.traffic * 1e6)});
 }

@@ -153,16 +153,31 @@ TEST_CASE("precision decides what is kept of weights and gradients") {
   CHECK(state("fp16").weights == Dtype::fp16);
   CHECK(state("fp16").gradients == Dtype::fp16);
   CHECK(state("fp8").weights == Dtype::bf16);  // only products are in fp8
+  // Megatron-Core: main_grads in fp32 by default, whatever the weights are kept in.
+  const auto narrow = [](const std::string& recipe, const std::string& weights) {
+    return read(kSmall, {"cluster.gpu=b200-sxm-180gb", "parallel.precision=" + recipe,
+                         "stack=transformer-engine", "parallel.state.weights=" + weights})
+        .parallel.state;
+  };
+  CHECK(narrow("fp8", "fp8").gradients == Dtype::fp32);
+  CHECK(narrow("nvfp4", "nvfp4").gradients == Dtype::fp32);
+  CHECK(narrow("nvfp4", "nvfp4").weights == Dtype::nvfp4);
+  CHECK(error_of(kSmall, {"cluster.gpu=b200-sxm-180gb", "parallel.precision=mxfp8",
+                          "parallel.state.weights=fp8_block"})
+            .find("software of mxfp8 gathers weights in bf16") != std::string::npos);
   CHECK(state("fp32").weights == Dtype::fp32);
   CHECK_FALSE(state("fp32").master);  // weights in fp32 are their own
 }
 
 TEST_CASE("the resolved scenario leads to itself") {
   const std::vector<std::string> all{
-      kSmall, with_cluster(R"({"file": "dgx-h100", "nodes": 2})"),
+      kSmall,
+      with_cluster(R"({"file": "dgx-h100", "nodes": 2})"),
       with_cluster(R"({"file": "star", "ranks": 4, "gpu": "v100-sxm2-32gb"})",
                    R"({"exchange": "parameter_server", "servers": 3, "precision": "fp32"})"),
       with_cluster(R"({"gpu": "gb200-nvl72", "gpus": 144, "intra": "nvl72"})"),
+      with_cluster(R"({"gpu": "gb200-nvl72", "gpus": 128, "intra": "nvl72"})"),
+      with_cluster(R"({"file": "nvl72", "ranks": 128})"),
       R"({"cluster": {"file": "dgx-a100", "ranks": 2},
           "model": {"file": "mixtral-8x7b", "seq": 2048}, "tokens": 1.5e12,
           "sustained": "28.5 TFLOP/s", "ignore_memory": true, "seed": 7, "parallel": {

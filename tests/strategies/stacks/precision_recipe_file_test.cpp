@@ -62,6 +62,21 @@ TEST_CASE("a cast serves what the software has it serve, and is kept where it ke
   }
 }
 
+// TransformerEngine, pytorch/module/base.py, get_weight_workspace; Megatron-LM,
+// core/distributed/param_and_grad_buffer.py, of MXFP8.
+TEST_CASE("casts of weights are held where the software holds them, and gathered but for MXFP8") {
+  for (const std::string& id : device_ids(kPrecisions)) {
+    CAPTURE(id);
+    const PrecisionRecipe recipe = shipped(id);
+    const bool engine = recipe.weights_once && id != "fp8-deepseek";
+    CHECK(recipe.kept_weights == (engine ? 2 : 0));
+    CHECK(recipe.gathers_weights == (id != "mxfp8"));
+  }
+  CHECK_THROWS_WITH(recipe_from(R"({"name": "p", "extends": "fp8-rowwise",
+                      "kept_weights": {"value": 1, "source": "a test of it"}})"),
+                    doctest::Contains("kept_weights: weights are cast for every GEMM"));
+}
+
 // Bytes per number: 2 read and 1 written per copy, with 1 of scale per 32 (mxfp8), 4 per 128
 // (blockwise); 2 more read where a maximum is taken first.
 TEST_CASE("casts move what their scales need") {

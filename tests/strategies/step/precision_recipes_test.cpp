@@ -216,6 +216,67 @@ TEST_CASE("the first and last layers of a recipe run in 16 bits") {
   CHECK(narrow == std::vector<bool>{false, false, true, false, false, false});
 }
 
+/// Numbers in the four GEMMs of a GPT layer: 4 h^2 of attention, 8 h^2 of the MLP.
+constexpr std::int64_t kLinear = 12 * kH * kH;
+
+TEST_CASE("casts of weights are held next to the weights, once or by rows and columns") {
+  const auto buffers = [](int copies, Dtype precision) {
+    ParallelConfig with = layout(2, true, precision);
+    with.recipe.kept_weights = copies;
+    const TrainingStepUnderTest step{transformer(gpt()), with};
+    return resident_bytes(step.role())[Category::buffer].count();
+  };
+  // Two layers, each weight cut over two ranks; a byte and one per 32 numbers; 9/16 of a byte.
+  const std::int64_t numbers = 2 * kLinear / 2;
+  for (const int copies : {1, 2}) {
+    CAPTURE(copies);
+    CHECK(buffers(copies, Dtype::fp8) - buffers(0, Dtype::fp8) == copies * numbers);
+    CHECK(buffers(copies, Dtype::fp8_block) - buffers(0, Dtype::fp8_block) ==
+          copies * numbers * 33 / 32);
+    CHECK(buffers(copies, Dtype::nvfp4) - buffers(0, Dtype::nvfp4) == copies * numbers * 9 / 16);
+  }
+}
+
+// Megatron-LM, fp8_param_gather: linear layers have weights in 8 (or 4) bits, which the distributed
+// optimizer gathers; embeddings, norms, biases and the output layer stay in bf16.
+TEST_CASE("weights of GEMMs below 16 bits are kept and gathered so, others in bf16") {
+  const auto of = [](Dtype weights, Dtype precision, int zero) {
+    ParallelConfig with = layout(1, false, precision);
+    with.dp = 2;
+    with.global_batch = 2 * kB;
+    with.zero = zero;
+    with.state.weights = weights;
+    with.state.gradients = Dtype::fp32;
+    return TrainingStepUnderTest{transformer(gpt()), with};
+  };
+  const auto held = [](const TrainingStepUnderTest& step) {
+    return resident_bytes(step.role())[Category::weight].count();
+  };
+  const auto moved = [](const TrainingStepUnderTest& step) {
+    return step.traffic("dp", Collective::all_gather).bytes;
+  };
+  const std::int64_t numbers = 2 * kLinear;
+  for (const Dtype weights : {Dtype::fp8, Dtype::fp8_block, Dtype::nvfp4}) {
+    CAPTURE(to_string(weights));
+    const std::int64_t saved = 2 * numbers - storage(weights, numbers).count();
+    const TrainingStepUnderTest wide = of(Dtype::bf16, weights, 1);
+    const TrainingStepUnderTest narrow = of(weights, weights, 1);
+    CHECK(held(wide) - held(narrow) == saved);
+    CHECK(moved(wide) - moved(narrow) == saved);
+    // Gathered for the forward and for the backward pass.
+    CHECK(moved(of(Dtype::bf16, weights, 3)) - moved(of(weights, weights, 3)) == 2 * saved);
+    const auto casts = [](const TrainingStepUnderTest& step) {
+      int out = 0;
+      for (const RoleOperation& each : step.role().operations)
+        out += each.operation->name.ends_with(".cast_weight") ? 1 : 0;
+      return out;
+    };
+    CHECK(casts(wide) > 0);
+    CHECK(casts(narrow) == 0);  // their update writes them so
+  }
+  CHECK(of(Dtype::fp8, Dtype::fp8, 1).tensor("embedding.weight").dtype == Dtype::bf16);
+}
+
 TEST_CASE("weight gradients in 16 bits read what was cast") {
   ParallelConfig with = layout(1, false, Dtype::fp8);
   with.recipe.weight_gradients = false;

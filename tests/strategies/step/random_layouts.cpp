@@ -168,6 +168,7 @@ void draw_recipe(ParallelConfig& out, Draw& draw) {
   recipe.weight_gradients = !draw.one_in(4);
   recipe.output_layer = draw.one_in(2);
   recipe.attention = draw.one_in(4);
+  recipe.kept_weights = recipe.weights_once && out.zero < 3 ? 2 : 0;
   recipe.first_layers = draw.of({0, 0, 1});
   recipe.last_layers = draw.of({0, 0, 1});
 }

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "tests/strategies/step/numbers/numbers_harness.hpp"
@@ -42,6 +43,19 @@ TEST_CASE("with operands kept as cast, steps compute what one device does") {
   for (const TransformerConfig& shape : {gpt(), llama(), after, beside})
     for (const ParallelConfig& parallel : layouts()) check(model_of(shape), narrow(parallel));
   check(mlp(), narrow(layout(2)));
+}
+
+TEST_CASE("so do weights that are kept as cast, or next to their casts") {
+  for (ParallelConfig parallel : layouts()) {
+    parallel = narrow(parallel);
+    parallel.recipe.kept_weights = 2;
+    check(model_of(gpt()), parallel);
+    check(model_of(experts(llama())), parallel);
+    parallel.state.weights = Dtype::fp8;
+    check(model_of(gpt()), parallel);
+    parallel.zero = std::max(1, parallel.zero);
+    check(model_of(llama()), parallel);
+  }
 }
 
 TEST_CASE("so do experts whose tokens are cast before they travel, or behind") {
