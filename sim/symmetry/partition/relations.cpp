@@ -66,6 +66,7 @@ class Finder {
 
   std::optional<Relations> run() {
     out_.memberships.assign(network_.endpoints.size(), 0);
+    reserve();
     std::vector<CallFacts> calls;
     for (const CollectiveCall& call : workload_.calls) {
       calls.push_back(facts_of(call, static_cast<std::uint32_t>(out_.members.size())));
@@ -88,13 +89,28 @@ class Finder {
   void add_members(const CallFacts& facts, std::uint32_t call) {
     out_.first_member.push_back(facts.first_member);
     const auto& endpoints = facts.call->members;
-    const std::size_t ranks =
-        out_.moves ? static_cast<std::size_t>(out_.moves->block) : endpoints.size();
+    const std::size_t ranks = ranks_of(*facts.call);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       out_.members.push_back(
           {.call = call, .rank = static_cast<int>(rank), .endpoint = endpoints[rank]});
       out_.ordinal.push_back(out_.memberships[endpoints[rank]]++);
     }
+  }
+
+  [[nodiscard]] std::size_t ranks_of(const CollectiveCall& call) const {
+    return out_.moves ? static_cast<std::size_t>(out_.moves->block) : call.members.size();
+  }
+
+  /// Memory for all members, and a pair for each.
+  void reserve() {
+    std::size_t members = 0;
+    for (const CollectiveCall& call : workload_.calls) members += ranks_of(call);
+    out_.members.reserve(members);
+    out_.ordinal.reserve(members);
+    out_.first_pair.reserve(members + 1);
+    out_.pairs.reserve(members);
+    sent_.reserve(members);
+    received_.reserve(members);
   }
 
   /// Members' own keys, what they send and what they receive.

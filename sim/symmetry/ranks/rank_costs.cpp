@@ -5,6 +5,8 @@
 namespace lockstep::fold {
 namespace {
 
+constexpr std::uint32_t kNone = UINT32_MAX;
+
 /// Most that the transfers of members can want of each link at once.
 class LinkLoads {
  public:
@@ -55,6 +57,7 @@ class RankCostsFinder {
   std::optional<RankCosts> run() {
     find_rates();
     if (!widths_.empty()) find_odd_rates();
+    find_shared();
     const bool fine = widths_.empty() ? blocks_fit() : all_fit();
     return fine ? std::optional{std::move(out_)} : std::nullopt;
   }
@@ -84,12 +87,15 @@ class RankCostsFinder {
         std::min<UInt128>(static_cast<UInt128>(width) * kWeightUnit / weight, Rate::kMaxSteps));
   }
 
-  [[nodiscard]] std::size_t place(const Crossing& each, const Pair& pair,
-                                  std::uint32_t copy) const {
-    const std::uint32_t block =
-        each.arriving ? moved_block(relations_.moves, copy, static_cast<std::uint32_t>(pair.block))
-                      : copy;
-    return std::size_t{each.link} * relations_.copies() + block;
+  [[nodiscard]] std::size_t place(std::size_t link, std::uint32_t block) const {
+    return link * relations_.copies() + block;
+  }
+  /// Of the link that a copy of the pair crosses.
+  [[nodiscard]] std::uint32_t block_of(const Crossing& each, const Pair& pair,
+                                       std::uint32_t copy) const {
+    return each.arriving
+               ? moved_block(relations_.moves, copy, static_cast<std::uint32_t>(pair.block))
+               : copy;
   }
 
   template <typename Width>  // width(crossing)
@@ -121,7 +127,9 @@ class RankCostsFinder {
 
   [[nodiscard]] std::uint64_t alone_in(std::uint32_t p, std::uint32_t copy) const {
     const Pair& pair = relations_.pairs[p];
-    return alone(p, [&](const Crossing& each) { return widths_[place(each, pair, copy)]; });
+    return alone(p, [&](const Crossing& each) {
+      return widths_[place(each.link, block_of(each, pair, copy))];
+    });
   }
 
   void find_odd_rates() {
@@ -143,41 +151,58 @@ class RankCostsFinder {
     return static_cast<UInt128>(alone) * each.weight * pair.parallel;
   }
 
+  [[nodiscard]] bool is_shared(const Crossing& each) const { return shared_[each.link] != kNone; }
+
+  /// On the other links one pair has one message at a time, at a rate that fits.
+  void find_shared() {
+    shared_.assign(relations_.links.size(), kNone);
+    for (std::uint32_t p = 0; p < relations_.pairs.size(); ++p) {
+      for (const Crossing& each : relations_.crossings_of(p)) {
+        if (relations_.users[each.link] == 1 && relations_.pairs[p].parallel == 1) continue;
+        if (shared_[each.link] == kNone && limits(each.link)) shared_[each.link] = shared_links_++;
+      }
+    }
+  }
+
   /// All blocks are alike: a link of block 0 has all that crosses such links anywhere. A member of
   /// another block, as seen from that link, has a number of its own.
   [[nodiscard]] bool blocks_fit() const {
     const auto of_block = [&](std::uint32_t member, int block) {
       return std::uint64_t{static_cast<std::uint32_t>(block)} * relations_.members.size() + member;
     };
-    LinkLoads sent{relations_.links.size()};
-    LinkLoads received{relations_.links.size()};
+    LinkLoads sent{shared_links_};
+    LinkLoads received{shared_links_};
     for (std::uint32_t m = 0; m < relations_.members.size(); ++m) {
       const bool single = relations_.members[m].single;
       for (std::uint32_t p = relations_.first_pair[m]; p < relations_.first_pair[m + 1]; ++p) {
         const Pair& pair = relations_.pairs[p];
         const int seen = relations_.moves ? relations_.moves->seen_from(pair.block, 0) : 0;
         for (const Crossing& each : relations_.crossings_of(p))
-          sent.add(each.link, of_block(m, each.arriving ? seen : 0), single,
-                   load(out_.alone_[p], pair, each));
+          if (is_shared(each))
+            sent.add(shared_[each.link], of_block(m, each.arriving ? seen : 0), single,
+                     load(out_.alone_[p], pair, each));
       }
       for (const std::uint32_t p : received_.of(m)) {
         const Pair& pair = relations_.pairs[p];
         for (const Crossing& each : relations_.crossings_of(p))
-          received.add(each.link, of_block(m, each.arriving ? 0 : pair.block), single,
-                       load(out_.alone_[p], pair, each));
+          if (is_shared(each))
+            received.add(shared_[each.link], of_block(m, each.arriving ? 0 : pair.block), single,
+                         load(out_.alone_[p], pair, each));
       }
     }
-    for (std::uint32_t link = 0; link < relations_.links.size(); ++link)
-      if (limits(link) &&
-          !fits(first_link(link).bandwidth.steps(), sent.at(link), received.at(link)))
+    for (std::uint32_t link = 0; link < shared_.size(); ++link) {
+      const std::uint32_t shared = shared_[link];
+      if (shared != kNone &&
+          !fits(first_link(link).bandwidth.steps(), sent.at(shared), received.at(shared)))
         return false;
+    }
     return true;
   }
 
   /// Link by link of all blocks.
   [[nodiscard]] bool all_fit() const {
-    LinkLoads sent{widths_.size()};
-    LinkLoads received{widths_.size()};
+    LinkLoads sent{std::size_t{shared_links_} * relations_.copies()};
+    LinkLoads received{std::size_t{shared_links_} * relations_.copies()};
     const auto members = static_cast<std::uint32_t>(relations_.members.size());
     for (std::uint32_t copy = 0; copy < relations_.copies(); ++copy) {
       for (std::uint32_t m = 0; m < members; ++m) {
@@ -191,9 +216,12 @@ class RankCostsFinder {
                  rank, relations_.members[m].single, received);
       }
     }
-    for (std::size_t i = 0; i < widths_.size(); ++i) {
-      const auto link = static_cast<std::uint32_t>(i / relations_.copies());
-      if (limits(link) && !fits(widths_[i], sent.at(i), received.at(i))) return false;
+    for (std::size_t link = 0; link < shared_.size(); ++link) {
+      if (shared_[link] == kNone) continue;
+      for (std::uint32_t block = 0; block < relations_.copies(); ++block) {
+        const std::size_t load = place(shared_[link], block);
+        if (!fits(widths_[place(link, block)], sent.at(load), received.at(load))) return false;
+      }
     }
     return true;
   }
@@ -203,7 +231,9 @@ class RankCostsFinder {
     const Pair& pair = relations_.pairs[p];
     const std::uint64_t rate = alone_in(p, copy);
     for (const Crossing& each : relations_.crossings_of(p))
-      loads.add(place(each, pair, copy), rank, single, load(rate, pair, each));
+      if (is_shared(each))
+        loads.add(place(shared_[each.link], block_of(each, pair, copy)), rank, single,
+                  load(rate, pair, each));
   }
 
   [[nodiscard]] static bool fits(std::uint64_t width, UInt128 sent, UInt128 received) {
@@ -215,6 +245,8 @@ class RankCostsFinder {
   const Network& network_;
   NetworkModel model_;
   std::vector<std::uint64_t> widths_;  // per link and block, in rate steps; empty: all alike
+  std::vector<std::uint32_t> shared_;  // per link: its number among those to look at, or kNone
+  std::uint32_t shared_links_ = 0;
   RankCosts out_;
 };
 
