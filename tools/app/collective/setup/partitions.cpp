@@ -41,15 +41,36 @@ class Cuts {
         ranks_{static_cast<EndpointId>(cluster.ranks())},
         end_points_{ranks_ + static_cast<EndpointId>(auxiliary_ranks)} {}
 
+  [[nodiscard]] std::vector<Partition> all() const {
+    auto end_points = by_end_point();
+    auto nodes = by_node();
+    find_edges(end_points, nodes);
+    std::vector<Partition> out;
+    if (end_points) out.push_back(into_end_points(end_points->edges));
+    if (auto halves = into_halves()) out.push_back(*std::move(halves));
+    if (nodes) out.push_back(into_nodes(nodes->edges));
+    return out;
+  }
+
+ private:
+  /// A group for some of the vertices, and what passes the edge of each.
+  struct Grouping {
+    std::vector<Group> of_vertex;
+    std::vector<Edge> edges{};
+  };
+
   /// Every end point a group of its own; none where two share a vertex.
-  [[nodiscard]] std::optional<Partition> into_end_points() const {
-    std::vector<Group> group_of(cluster_.vertex_count(), kNoGroup);
+  [[nodiscard]] std::optional<Grouping> by_end_point() const {
+    Grouping out{std::vector<Group>(cluster_.vertex_count(), kNoGroup)};
     for (EndpointId id = 0; id < end_points_; ++id) {
-      Group& group = group_of[cluster_.vertex_of(id)];
+      Group& group = out.of_vertex[cluster_.vertex_of(id)];
       if (group != kNoGroup) return std::nullopt;
       group = static_cast<Group>(id);
     }
-    const std::vector<Edge> edges = edges_of(group_of, end_points_);
+    out.edges.resize(end_points_);
+    return out;
+  }
+  [[nodiscard]] Partition into_end_points(const std::vector<Edge>& edges) const {
     Partition out("ports");
     for (EndpointId id = 0; id < ranks_; ++id) add(edges[id], 1, out);
     for (EndpointId id = ranks_; id < end_points_; ++id) add_auxiliary(edges[id], out);
@@ -75,8 +96,8 @@ class Cuts {
   }
 
   /// None if there is one node, or a rank to a node, or ranks do not go node by node.
-  [[nodiscard]] std::optional<Partition> into_nodes() const {
-    std::vector<Run> runs = runs_of_ranks();
+  [[nodiscard]] std::optional<Grouping> by_node() const {
+    const std::vector<Run> runs = runs_of_ranks();
     if (runs.size() < 2 || runs.size() == ranks_) return std::nullopt;
     std::vector<Group> group_of_node;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -87,7 +108,8 @@ class Cuts {
       group_of_node[node] = static_cast<Group>(i);
     }
     Group groups = static_cast<Group>(runs.size());
-    std::vector<Group> group_of(cluster_.vertex_count(), kNoGroup);
+    Grouping out{std::vector<Group>(cluster_.vertex_count(), kNoGroup)};
+    std::vector<Group>& group_of = out.of_vertex;
     for (VertexId vertex = 0; vertex < group_of.size(); ++vertex) {
       const std::int32_t node = cluster_.vertex(vertex).node;
       if (node >= 0 && static_cast<std::size_t>(node) < group_of_node.size())
@@ -97,14 +119,17 @@ class Cuts {
       Group& group = group_of[cluster_.vertex_of(id)];
       if (group == kNoGroup) group = groups++;
     }
-    const std::vector<Edge> edges = edges_of(group_of, static_cast<std::size_t>(groups));
+    out.edges.resize(static_cast<std::size_t>(groups));
+    return out;
+  }
+  [[nodiscard]] Partition into_nodes(const std::vector<Edge>& edges) const {
+    const std::vector<Run> runs = runs_of_ranks();
     Partition out("nodes");
     for (std::size_t i = 0; i < runs.size(); ++i) add(edges[i], runs[i].ranks, out);
     for (std::size_t i = runs.size(); i < edges.size(); ++i) add_auxiliary(edges[i], out);
     return out;
   }
 
- private:
   /// Neighboring ranks of one node.
   struct Run {
     std::int32_t node = 0;
@@ -121,18 +146,23 @@ class Cuts {
     return out;
   }
 
-  [[nodiscard]] std::vector<Edge> edges_of(const std::vector<Group>& group_of,
-                                           std::size_t groups) const {
-    std::vector<Edge> out(groups);
-    for (LinkId id = 0; id < cluster_.link_count(); ++id) {
+  /// Of both in one pass: a cluster may have millions of links.
+  void find_edges(std::optional<Grouping>& a, std::optional<Grouping>& b) const {
+    if (!a && !b) return;
+    const std::size_t links = cluster_.link_count();
+    for (LinkId id = 0; id < links; ++id) {
       const ClusterLink link = cluster_.link(id);
-      const Group from = group_of[link.from];
-      const Group to = group_of[link.to];
-      if (from == to) continue;
-      if (from != kNoGroup) count(id, out[static_cast<std::size_t>(from)].leaving);
-      if (to != kNoGroup) count(id, out[static_cast<std::size_t>(to)].entering);
+      if (a) add_link(id, link, *a);
+      if (b) add_link(id, link, *b);
     }
-    return out;
+  }
+
+  void add_link(LinkId id, const ClusterLink& link, Grouping& out) const {
+    const Group from = out.of_vertex[link.from];
+    const Group to = out.of_vertex[link.to];
+    if (from == to) return;
+    if (from != kNoGroup) count(id, out.edges[static_cast<std::size_t>(from)].leaving);
+    if (to != kNoGroup) count(id, out.edges[static_cast<std::size_t>(to)].entering);
   }
 
   void count(LinkId id, Crossing& crossing) const {
@@ -164,11 +194,7 @@ class Cuts {
 
 std::vector<Partition> partitions_of(const Cluster& cluster, const Network& network,
                                      NetworkModel model, int auxiliary_ranks) {
-  const Cuts cuts(cluster, network, model, auxiliary_ranks);
-  std::vector<Partition> out;
-  for (auto cut : {cuts.into_end_points(), cuts.into_halves(), cuts.into_nodes()})
-    if (cut) out.push_back(*std::move(cut));
-  return out;
+  return Cuts(cluster, network, model, auxiliary_ranks).all();
 }
 
 }  // namespace lockstep::app
