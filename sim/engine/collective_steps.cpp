@@ -28,8 +28,8 @@ bool shares_connection(const std::vector<Message>& messages) {
 
 void Collectives::read_step(const Lane& lane) {
   step_.clear();
-  state_->workload->calls[lane.call].schedule->step(static_cast<int>(lane.member),
-                                                    static_cast<int>(lane.lane), lane.step, step_);
+  calls_[lane.call].sizes->read(static_cast<int>(lane.member), static_cast<int>(lane.lane),
+                                lane.step, step_);
 }
 
 void Collectives::run_lane(Track lane_id) {

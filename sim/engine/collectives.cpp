@@ -48,6 +48,7 @@ void Collectives::add(const CollectiveCall& call) {
     LOCKSTEP_CHECK(call.starts.empty() || call.starts.size() == members);
     for (const EndpointId member : call.members) LOCKSTEP_CHECK(member < first_party_);
     state.lanes = static_cast<std::uint32_t>(call.schedule->lanes());
+    state.sizes.emplace(*call.schedule);
   }
   lane_count_ += std::uint64_t{members} * state.lanes;
   calls_.push_back(std::move(state));

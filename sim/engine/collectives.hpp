@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sim/engine/replay_state.hpp"
@@ -47,6 +48,7 @@ struct CallState {
   bool has_followers = false;
   std::uint64_t first_of_all = 0;           // its first lane, among all lanes of the workload
   const TurnsAtEndpoints* turns = nullptr;  // null: in the order of lanes
+  std::optional<StepSizes> sizes;           // none: of a given duration
   std::vector<Phase> phases;                // while in flight
   TimePoint until;                          // of a known duration: its end
   bool known = false;                       // in flight, with a known end

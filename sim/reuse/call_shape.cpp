@@ -4,6 +4,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/reuse/schedule_step_counts.hpp"
+#include "sim/schedule/schedule_traits.hpp"
 
 namespace lockstep {
 
@@ -47,11 +48,12 @@ void CallShapes::add_members(const CollectiveCall& call, fold::KeyBuilder& key) 
 
 void CallShapes::add_lane(const CollectiveCall& call, int member, int lane, fold::KeyBuilder& key) {
   const std::int64_t steps = call.schedule->steps(member, lane);
+  const StepSizes sizes{*call.schedule};
   key.add(steps);
   fold::ScheduleStepCounts{call.schedule->phases()}.visit(
       steps, [&](std::int64_t index, std::int64_t times) {
         step_.clear();
-        call.schedule->step(member, lane, index, step_);
+        sizes.read(member, lane, index, step_);
         key.add(index).add(times);
         add_step(call, member, key);
       });

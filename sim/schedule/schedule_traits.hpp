@@ -49,6 +49,15 @@ class LateSchedule {
   [[nodiscard]] virtual std::int64_t first_step(int rank, int lane) const = 0;
 };
 
+/// A schedule whose messages are of many runs of blocks, and that gives their lengths at less cost.
+class SizedSchedule {
+ public:
+  virtual ~SizedSchedule() = default;
+  /// What Schedule::step() writes, but for a message of several runs one run of as many blocks: all
+  /// that its time depends on.
+  virtual void sizes(int rank, int lane, std::int64_t index, ScheduleStep& step) const = 0;
+};
+
 /// A schedule whose ranks have their turn among all calls at their endpoint given: what an endpoint
 /// does in one instant for several calls it does in this order, instead of that of the calls.
 class TurnsAtEndpoints {
@@ -59,6 +68,25 @@ class TurnsAtEndpoints {
 
 /// The permutations of a schedule; none if it does not declare any.
 [[nodiscard]] std::optional<BlockMoves> moves_of(const Schedule& schedule);
+/// Reads steps as far as times depend on them: sizes() where the schedule has them. The schedule
+/// must outlive it.
+class StepSizes {
+ public:
+  explicit StepSizes(const Schedule& schedule)
+      : schedule_{&schedule}, sized_{dynamic_cast<const SizedSchedule*>(&schedule)} {}
+  /// `step` must be cleared.
+  void read(int rank, int lane, std::int64_t index, ScheduleStep& step) const {
+    if (sized_ != nullptr) {
+      sized_->sizes(rank, lane, index, step);
+    } else {
+      schedule_->step(rank, lane, index, step);
+    }
+  }
+
+ private:
+  const Schedule* schedule_;
+  const SizedSchedule* sized_;
+};
 /// The first step of a lane that may be nonempty.
 [[nodiscard]] std::int64_t first_step(const Schedule& schedule, int rank, int lane);
 

@@ -37,6 +37,7 @@ class Counter {
  public:
   explicit Counter(const CollectiveCall& call)
       : schedule_{*call.schedule},
+        sizes_{schedule_},
         counts_{schedule_.phases()},
         seen_(static_cast<std::size_t>(schedule_.ranks()), -1) {}
 
@@ -48,7 +49,7 @@ class Counter {
       counts_.visit(first_step(schedule_, rank, lane), schedule_.steps(rank, lane),
                     [&](std::int64_t index, std::int64_t) {
                       step_.clear();
-                      schedule_.step(rank, lane, index, step_);
+                      sizes_.read(rank, lane, index, step_);
                       most = std::max<std::uint64_t>(most, step_.sends.size());
                       for (const Send& send : step_.sends) out.pairs += is_new(rank, send.peer);
                     });
@@ -93,6 +94,7 @@ class Counter {
   }
 
   const Schedule& schedule_;
+  StepSizes sizes_;
   ScheduleStepCounts counts_;
   std::vector<int> seen_;  // per rank: who sent to it last
   ScheduleStep step_;

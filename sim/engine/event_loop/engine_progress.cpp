@@ -17,6 +17,7 @@ constexpr std::uint64_t kBetweenCalls = 1 << 13;
 std::uint64_t messages_of(const CollectiveCall& call) {
   if (call.takes) return 0;
   const Schedule& schedule = *call.schedule;
+  const StepSizes sizes{schedule};
   const fold::ScheduleStepCounts counts{schedule.phases()};
   ScheduleStep step;
   std::uint64_t out = 0;
@@ -25,7 +26,7 @@ std::uint64_t messages_of(const CollectiveCall& call) {
       counts.visit(first_step(schedule, rank, lane), schedule.steps(rank, lane),
                    [&](std::int64_t index, std::int64_t times) {
                      step.clear();
-                     schedule.step(rank, lane, index, step);
+                     sizes.read(rank, lane, index, step);
                      out += step.sends.size() * static_cast<std::uint64_t>(times);
                    });
   return out;

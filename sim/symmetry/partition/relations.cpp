@@ -116,6 +116,7 @@ class Finder {
   /// Members' own keys, what they send and what they receive.
   bool add_steps(const CallFacts& facts) {
     const Schedule& schedule = *facts.call->schedule;
+    const StepSizes sizes{schedule};
     const int ranks = out_.moves ? out_.moves->block : schedule.ranks();
     for (int rank = 0; rank < ranks; ++rank) {
       const std::uint32_t id = facts.first_member + static_cast<std::uint32_t>(rank);
@@ -131,7 +132,7 @@ class Finder {
         const std::int64_t first = first_step(schedule, rank, lane);
         facts.counts.visit(first, steps, [&](std::int64_t index, std::int64_t times) {
           step_.clear();
-          schedule.step(rank, lane, index, step_);
+          sizes.read(rank, lane, index, step_);
           add_own(facts, index, key);
           if (step_.sends.size() > 1 || step_.receives.size() > 1) member.single = false;
           for (std::size_t i = 0; i < step_.sends.size(); ++i)

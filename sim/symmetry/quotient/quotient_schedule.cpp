@@ -37,7 +37,11 @@ const FoldedPeer* find(const std::vector<FoldedPeer>& peers, int peer) {
 QuotientSchedule::QuotientSchedule(std::vector<FoldedRank> ranks, int channels)
     : ranks_{std::move(ranks)}, channels_{channels}, phases_{common_phases(ranks_)} {
   slots_ = ranks_.front().call->schedule->slots();
-  for (const FoldedRank& rank : ranks_) lanes_ = std::max(lanes_, rank.call->schedule->lanes());
+  sizes_.reserve(ranks_.size());
+  for (const FoldedRank& rank : ranks_) {
+    lanes_ = std::max(lanes_, rank.call->schedule->lanes());
+    sizes_.emplace_back(*rank.call->schedule);
+  }
 }
 
 std::int64_t QuotientSchedule::steps(int rank, int lane) const {
@@ -56,7 +60,7 @@ void QuotientSchedule::step(int rank, int lane, std::int64_t index, ScheduleStep
   thread_local ScheduleStep own;
   own.clear();
   const FoldedRank& folded = ranks_[static_cast<std::size_t>(rank)];
-  folded.call->schedule->step(folded.rank, lane, index, own);
+  sizes_[static_cast<std::size_t>(rank)].read(folded.rank, lane, index, own);
   const std::int64_t block = folded.call->block.count();
   const auto channel = [&](const FoldedPeer& peer, int given) {
     return static_cast<int>(peer.pairs) * channels_ + given;

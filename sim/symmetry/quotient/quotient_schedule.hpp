@@ -44,6 +44,7 @@ class QuotientSchedule : public Schedule, public LateSchedule {
 
  private:
   std::vector<FoldedRank> ranks_;
+  std::vector<StepSizes> sizes_;  // per rank, of its call's schedule
   int channels_;
   int lanes_ = 1;
   int slots_ = 0;

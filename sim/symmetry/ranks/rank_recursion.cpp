@@ -37,6 +37,7 @@ class Recursion {
         network_{network},
         call_{workload.calls.front()},
         schedule_{*call_.schedule},
+        sizes_{schedule_},
         members_{static_cast<std::uint32_t>(relations.members.size())},
         lanes_{static_cast<std::uint32_t>(schedule_.lanes())},
         copies_{relations.copies()},
@@ -186,7 +187,7 @@ class Recursion {
   bool read_step(std::uint32_t lane, std::int64_t round) {
     step_.clear();
     const std::uint32_t member = lane / lanes_;
-    schedule_.step(relations_.members[member].rank, static_cast<int>(lane % lanes_), round, step_);
+    sizes_.read(relations_.members[member].rank, static_cast<int>(lane % lanes_), round, step_);
     if (!step_.after.empty() && !wait(lane, round)) return false;
     const bool works = add_local(lane);
     shortest_ = std::min(shortest_, steps_[lane]);
@@ -396,6 +397,7 @@ class Recursion {
   const Network& network_;
   const CollectiveCall& call_;
   const Schedule& schedule_;
+  StepSizes sizes_;
   std::uint32_t members_;
   std::uint32_t lanes_;
   std::uint32_t copies_;

@@ -9,6 +9,7 @@ namespace {
 
 bool copies(const Schedule& schedule) {
   const fold::ScheduleStepCounts counts{schedule.phases()};
+  const StepSizes sizes{schedule};
   ScheduleStep step;
   bool out = false;
   for (int rank = 0; rank < schedule.ranks(); ++rank)
@@ -16,7 +17,7 @@ bool copies(const Schedule& schedule) {
       counts.visit(first_step(schedule, rank, lane), schedule.steps(rank, lane),
                    [&](std::int64_t index, std::int64_t /*times*/) {
                      step.clear();
-                     schedule.step(rank, lane, index, step);
+                     sizes.read(rank, lane, index, step);
                      out = out || !step.locals.empty();
                    });
   return out;

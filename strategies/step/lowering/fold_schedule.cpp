@@ -6,6 +6,7 @@
 #include "sim/base/check.hpp"
 #include "sim/program/communicator.hpp"
 #include "sim/reuse/schedule_step_counts.hpp"
+#include "sim/schedule/schedule_traits.hpp"
 
 namespace lockstep {
 
@@ -234,13 +235,14 @@ const OwnScheduleSteps& TrainingStepSchedule::own_steps(const ChosenCollective& 
   OwnScheduleSteps& own = found->second;
   if (!is_new) return own;
   const Schedule& schedule = *chosen.schedule;
+  const StepSizes sizes{schedule};
   const fold::ScheduleStepCounts counts{schedule.phases()};
   const std::int64_t block = chosen.block.count();
   ScheduleStep step;
   for (int lane = 0; lane < schedule.lanes(); ++lane) {
     counts.visit(schedule.steps(position, lane), [&](std::int64_t index, std::int64_t times) {
       step.clear();
-      schedule.step(position, lane, index, step);
+      sizes.read(position, lane, index, step);
       own.messages += std::ssize(step.sends) * times;
       for (const Send& send : step.sends) channels_ = std::max(channels_, send.channel + 1);
       own.steps.push_back(in_bytes(step, block));

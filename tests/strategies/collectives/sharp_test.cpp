@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "sim/schedule/schedule_traits.hpp"
 #include "tests/strategies/collectives/rows_under_test.hpp"
 
 /// Reduce-scatter and all-gather by switches of the network; all-reduces are with the others.
@@ -20,6 +21,48 @@ TEST_CASE("SHARP's halves do what they promise in nodes on rails, whatever their
       CAPTURE(per_node);
       REQUIRE(validate(row, input).empty());
       test::check_result(row, input);
+    }
+  }
+}
+
+TEST_CASE("sizes of the steps of SHARP's halves are those of their runs of blocks") {
+  std::mt19937 random{6};
+  ScheduleStep whole;
+  ScheduleStep sizes;
+  const auto check_messages = [&](const auto& runs, const auto& one) {
+    REQUIRE(one.size() == runs.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      CHECK(one[i].peer == runs[i].peer);
+      CHECK(one[i].channel == runs[i].channel);
+      CHECK(one[i].chunk.buffer == runs[i].chunk.buffer);
+      CHECK(one[i].more.count == 0);
+      CHECK(one[i].chunk.count == whole.blocks_of(runs[i]));
+    }
+  };
+  for (const Collective collective : {Collective::reduce_scatter, Collective::all_gather}) {
+    for (int draw = 0; draw < 20; ++draw) {
+      const int per_node = 1 + static_cast<int>(random() % 3);
+      const int n = per_node * (1 + static_cast<int>(random() % 6));
+      AlgorithmInput input{.n = n,
+                           .layout = rails(n, per_node, 1 + static_cast<int>(random() % 3))};
+      // More chunks than nodes are pieces of all nodes' blocks.
+      input.arguments.emplace("chunks", static_cast<std::int64_t>(1 + random() % 9));
+      const SchedulePtr schedule = make_schedule(test::row_of(collective, "sharp"), input);
+      const auto* sized = dynamic_cast<const SizedSchedule*>(schedule.get());
+      REQUIRE(sized != nullptr);
+      for (int rank = 0; rank < schedule->ranks(); ++rank) {
+        for (int lane = 0; lane < schedule->lanes(); ++lane) {
+          for (std::int64_t index = 0; index < schedule->steps(rank, lane); ++index) {
+            whole.clear();
+            sizes.clear();
+            schedule->step(rank, lane, index, whole);
+            sized->sizes(rank, lane, index, sizes);
+            check_messages(whole.sends, sizes.sends);
+            check_messages(whole.receives, sizes.receives);
+            CHECK(sizes.after.size() == whole.after.size());
+          }
+        }
+      }
     }
   }
 }
