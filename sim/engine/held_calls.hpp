@@ -74,6 +74,7 @@ class HeldCalls {
 
   [[nodiscard]] Kind& kind_of(std::uint32_t call);
   [[nodiscard]] Kind look_at(std::uint32_t call);
+  [[nodiscard]] std::shared_ptr<const HeldPlan> plan_for(const CollectiveCall& call);
   [[nodiscard]] bool is_called(std::uint32_t call) const;
   [[nodiscard]] const Route& route(const MessageWay& way) const;
   [[nodiscard]] bool is_free(const std::vector<LinkId>& links) const;
@@ -87,7 +88,9 @@ class HeldCalls {
   bool possible_;  // in the fluid model, if routes are known
   std::vector<Kind> kinds_;
   std::map<fold::Key, std::shared_ptr<const HeldPlan>> plans_;  // by shape; null: there is none
-  std::size_t room_ = std::size_t{1} << 22U;                    // for messages of further plans
+  /// The first plan of each schedule and block; null: there is none.
+  std::map<std::pair<const Schedule*, Bytes>, std::shared_ptr<const HeldPlan>> first_plans_;
+  std::size_t room_ = std::size_t{1} << 22U;  // for messages of further plans
   std::unordered_map<std::uint32_t, Call> calls_;
   std::vector<std::uint32_t> holder_;  // per link: a call
   std::vector<std::uint32_t> busy_;    // per link: transfers that are replayed

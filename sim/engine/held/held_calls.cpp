@@ -40,13 +40,34 @@ const Route& HeldCalls::route(const MessageWay& way) const {
   return reused_->routes()->of(way).route;
 }
 
-bool HeldCalls::is_called(std::uint32_t call) const {
-  for (std::uint32_t i = 0; i < state_->workload->calls[call].members.size(); ++i)
-    if (collectives_->caller(call, i) == kNone) return false;
-  return true;
+/// Groups of one schedule have the same course, and times of their own.
+std::shared_ptr<const HeldPlan> HeldCalls::plan_for(const CollectiveCall& call) {
+  const auto takes = [&](int from, int to, int channel, Bytes bytes) {
+    return time_alone(
+        *state_->network,
+        route({call.members[static_cast<std::size_t>(from)],
+               call.members[static_cast<std::size_t>(to)], static_cast<std::uint32_t>(channel)}),
+        bytes);
+  };
+  const auto [first, is_new] = first_plans_.try_emplace({call.schedule.get(), call.block});
+  if (!is_new)
+    return first->second ? std::make_shared<const HeldPlan>(first->second->with(takes)) : nullptr;
+  if (auto found = HeldPlan::of(call, takes, room_)) {
+    room_ -= found->messages();
+    first->second = std::make_shared<const HeldPlan>(*std::move(found));
+  }
+  return first->second;
 }
 
-/// Whether there is a plan for the call, and each link has one sender or one receiver.
+/// Members that no stream calls then begin with the first that one calls.
+bool HeldCalls::is_called(std::uint32_t call) const {
+  for (std::uint32_t i = 0; i < state_->workload->calls[call].members.size(); ++i)
+    if (collectives_->caller(call, i) != kNone) return true;
+  return false;
+}
+
+/// Whether there is a plan for the call, and each link carries one message at a time: it has one
+/// sender or one receiver, of one message each way at a time; or one connection.
 HeldCalls::Kind HeldCalls::look_at(std::uint32_t id) {
   const CollectiveCall& call = state_->workload->calls[id];
   const CallShape& shape = reused_->classes().kinds[reused_->classes().of_call[id]].shape;
@@ -63,29 +84,20 @@ HeldCalls::Kind HeldCalls::look_at(std::uint32_t id) {
     bool one_receiver = true;
   };
   std::map<LinkId, Ends> ends_of;
+  bool one_connection = true;
   for (const MessageWay& way : shape.ways) {
     for (const Hop& hop : route(way).hops) {
-      Ends& ends = ends_of.try_emplace(hop.link, Ends{way.from, way.to}).first->second;
+      const auto [found, is_new] = ends_of.try_emplace(hop.link, Ends{way.from, way.to});
+      one_connection = one_connection && is_new;
+      Ends& ends = found->second;
       ends.one_sender = ends.one_sender && ends.from == way.from;
       ends.one_receiver = ends.one_receiver && ends.to == way.to;
       if (!ends.one_sender && !ends.one_receiver) return out;
     }
   }
   const auto [plan, is_new] = plans_.try_emplace(shape.key);
-  if (is_new) {
-    const auto takes = [&](int from, int to, int channel, Bytes bytes) {
-      return time_alone(
-          *state_->network,
-          route({call.members[static_cast<std::size_t>(from)],
-                 call.members[static_cast<std::size_t>(to)], static_cast<std::uint32_t>(channel)}),
-          bytes);
-    };
-    if (auto found = HeldPlan::of(call, takes, room_)) {
-      room_ -= found->messages();
-      plan->second = std::make_shared<const HeldPlan>(*std::move(found));
-    }
-  }
-  if (!plan->second) return out;
+  if (is_new) plan->second = plan_for(call);
+  if (!plan->second || !(one_connection || plan->second->one_each_way())) return out;
   out.plan = plan->second;
   out.links_of.resize(call.members.size());
   for (const auto& [link, ends] : ends_of)

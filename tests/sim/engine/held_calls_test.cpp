@@ -83,6 +83,52 @@ TEST_CASE("a ring whose members come late has no events but their begins and end
   CHECK(left_out(bus(8_GBps), late_ring()) > 6);
 }
 
+/// Every two hosts have a link of their own.
+class Mesh final : public Router {
+ public:
+  bool route(EndpointId from, EndpointId to, Route& route) const override {
+    route.clear();
+    route.hops = {{from * kHosts + to}};
+    route.latency = 1_us;
+    return true;
+  }
+};
+
+/// The first three hosts call a reduction by the last, which no stream of its own calls: it takes
+/// what they send in one lane, and sends it on in another.
+Workload late_hub() {
+  Workload out = late_ring();
+  out.streams.pop_back();
+  out.calls.front().schedule =
+      std::make_shared<Scripted>(static_cast<int>(kHosts), 2, 4,
+                                 [](int rank, int lane, std::int64_t index, ScheduleStep& step) {
+                                   const int hub = static_cast<int>(kHosts) - 1;
+                                   const Chunk block{Buffer::data, index, 1};
+                                   if (rank < hub && lane == 0)
+                                     step.sends.push_back({hub, block, 0});
+                                   if (rank < hub && lane == 1)
+                                     step.receives.push_back({hub, block, Combine::copy, 1});
+                                   for (int of = 0; rank == hub && of < hub; ++of) {
+                                     if (lane == 0)
+                                       step.receives.push_back({of, block, Combine::reduce, 0});
+                                     if (lane == 1) step.sends.push_back({of, block, 1});
+                                   }
+                                   if (rank == hub && lane == 1) step.after.push_back({0, index});
+                                 });
+  return out;
+}
+
+TEST_CASE("a call of several lanes with a member that no stream calls has no events either") {
+  Network mesh;
+  mesh.links.assign(std::size_t{kHosts} * kHosts, Link{1_GBps, Duration{}, true});
+  mesh.endpoints.assign(kHosts, Endpoint{});
+  mesh.router = std::make_shared<Mesh>();
+  // Four steps each way, each of an arrival of first and of last bytes at least.
+  CHECK(left_out(mesh, late_hub()) > 8);
+  // What the hub sends to all shares its port.
+  CHECK(left_out(star(kHosts, 1_GBps, 1_us), late_hub()) == 0);
+}
+
 TEST_CASE("a ring whose messages share a link is replayed") {
   CHECK(left_out(bus(2_GBps), late_ring()) == 0);
 }
