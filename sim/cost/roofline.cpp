@@ -271,8 +271,10 @@ double Roofline::unfused_products(const Kernel& kernel) const {
 double Roofline::unfused_attention(const Kernel& kernel) const {
   const GemmParameters& figures = of_precision(model_.gemms, kernel.math);
   const KindFigures& kind = figures_of(kernel);
-  return kind.kernels * figures.launch.seconds() +
-         std::max(computing(kernel), moved_by(kind, kind.traffic * kernel.moved_bytes, kernel.of));
+  const double beside = std::max(0.0, kind.traffic - 1) * kernel.moved_bytes;
+  const double own = std::min(1.0, kind.traffic) * kernel.moved_bytes;
+  return kind.kernels * figures.launch.seconds() + moved_by(kind, beside, Class::elementwise) +
+         std::max(computing(kernel), moved_by(kind, own, kernel.of));
 }
 
 double Roofline::moving(const Kernel& kernel) const {

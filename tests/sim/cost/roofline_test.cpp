@@ -333,6 +333,19 @@ TEST_CASE("unfused attention is its GEMMs, or the time to move its scores") {
   CHECK(device.time(scores).seconds() == doctest::Approx(1e-3));
 }
 
+/// A mask, a factor or a copy runs after the GEMM and not next to it, also where the GEMM computes
+/// for longer than all of the traffic takes.
+TEST_CASE("kernels around unfused attention take their traffic in addition to its GEMMs") {
+  DeviceModel model = plain_device(1000_GBps);
+  model.kinds[static_cast<std::size_t>(OperationKind::attention_scores)].traffic = 1.5;
+  Kernel scores = attention_kernel(132, 128, 64);
+  scores.kind = OperationKind::attention_scores;
+  scores.moved_bytes = tile_seconds(64) / 4 * 1e12;
+  CHECK(Roofline{model}.time(scores).seconds() == doctest::Approx(tile_seconds(64) * 1.125));
+  scores.moved_bytes = 1e9;  // takes longer than the GEMM
+  CHECK(Roofline{model}.time(scores).seconds() == doctest::Approx(1.5e-3));
+}
+
 TEST_CASE("a convolution reaches its share of the equivalent GEMM") {
   DeviceModel model = plain_device();
   model.convolution_efficiency = 0.5;

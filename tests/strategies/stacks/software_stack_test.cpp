@@ -74,6 +74,44 @@ TEST_CASE("gradients by the precision of the weights, or in one for all") {
   CHECK(bridge.gradient_passes == std::set<GradientPass>{GradientPass::zero});
 }
 
+/// Tensors that autograd reads and writes besides a GEMM's operands, with heads of 128 and 2048
+/// tokens, where queries, keys, values and the context have a sixteenth of the numbers of scores.
+TEST_CASE("Megatron-LM's unfused attention moves what autograd adds to its GEMMs") {
+  const double head = 128.0 / 2048;
+  for (const char* id : {"blocking", "unfused", "unfused-2022", "deepspeed-bf16"}) {
+    CAPTURE(id);
+    const SoftwareStack stack = find_software_stack(kStacks, id);
+    const auto traffic = [&stack](OperationKind kind) {
+      return stack.kinds[static_cast<std::size_t>(kind)].traffic;
+    };
+    // Probabilities and values read, the context written; its copy to the order of tokens.
+    CHECK(traffic(OperationKind::attention_context) ==
+          doctest::Approx(1 + 2 * head / (1 + 2 * head)).epsilon(0.002));
+    // The scores' gradient, queries and keys read, two gradients written; the baddbmm's factor over
+    // these two, and torch.cat of the gradients of queries, keys and values.
+    const double own = 1 + 4 * head;
+    CHECK(traffic(OperationKind::attention_scores_backward) ==
+          doctest::Approx((own + 2 * 2 * head + 2 * 3 * head) / own));
+  }
+}
+
+/// Additions of x and y to a third tensor are 6 bytes per element in bf16: two for queries, keys
+/// and values, one for gate and up, over the two norms whose backward pass follows. A norm written
+/// out in fp32 moves 76 bytes per element, of 6 that each tensor once would.
+TEST_CASE("eager sums the gradients that separate linear layers give back to a norm") {
+  const SoftwareStack stack = find_software_stack(kStacks, "eager");
+  REQUIRE_FALSE(stack.form.joined_gemms);
+  CHECK(stack.kinds[static_cast<std::size_t>(OperationKind::normalization_backward)].traffic ==
+        doctest::Approx((76 + 3 * 6 / 2.0) / 6).epsilon(0.005));
+}
+
+TEST_CASE("Transformer Engine puts the gradients of queries and keys together") {
+  const SoftwareStack stack = find_software_stack(kStacks, "transformer-engine");
+  const auto& rotary = stack.kinds[static_cast<std::size_t>(OperationKind::rotary)];
+  const auto& backward = stack.kinds[static_cast<std::size_t>(OperationKind::rotary_backward)];
+  CHECK(backward.traffic == 2 * rotary.traffic);  // read and written by torch.cat once more
+}
+
 TEST_CASE("a stack that extends another only contains differences") {
   const auto stack = [](const std::string& members) {
     return read_software_stack(parse_json(R"({"extends": "fsdp", "name": "n")" + members + "}",
