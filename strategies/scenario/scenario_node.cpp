@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/check.hpp"
 #include "sim/config/json/json_values.hpp"
 #include "topologies/builders/registry.hpp"
 #include "topologies/files/cluster_reader.hpp"
@@ -126,8 +127,9 @@ JsonValue rate_json(double bytes_per_second) {
 JsonValue nvlink_json(const Reference& reference, const Device& device, std::int64_t links,
                       bool through_switch) {
   const JsonObject* figures = object_member(reference.topology, "nvlink");
-  const JsonObject& link =
-      figures != nullptr ? *figures : *object_member(reference.topology, "pcie");
+  if (figures == nullptr) figures = object_member(reference.topology, "pcie");
+  LOCKSTEP_CHECK(figures != nullptr);
+  const JsonObject& link = *figures;
   const Rate one = device.peer_links ? device.peer_links->bandwidth : Rate::bytes_per_second(1);
   const bool halve = through_switch && is_direct(reference);
   const bool twice = !through_switch && !is_direct(reference);

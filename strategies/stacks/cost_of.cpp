@@ -45,8 +45,8 @@ KernelFigures kernels_of(const Device& device, const std::filesystem::path& conf
   const std::filesystem::path folder = configs / "kernels";
   if (device.kernels.empty() || !device.memory || !device.multiprocessors) {
     refuse(file_of(device), "",
-           "says nothing of kernels, so computation has no times; a GPU with "
-           "\"kernels\" is needed");
+           "says nothing of kernels, so computation has no times; give the scenario a rate of all "
+           "computation, such as --set 'sustained=200 TFLOP/s', or a GPU with \"kernels\"");
   }
   const std::vector<std::string> ids = kernel_figure_ids(folder);
   if (std::find(ids.begin(), ids.end(), device.kernels) == ids.end()) {

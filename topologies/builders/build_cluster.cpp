@@ -13,7 +13,6 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t kMostLinks = 500'000'000;
-constexpr int kMostDirect = 1 << 20;  // ranks of a graph that is held whole
 
 void check_range(const std::string& what, int count, std::int64_t most) {
   if (count >= 1 && count <= most) return;

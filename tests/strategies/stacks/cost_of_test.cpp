@@ -338,6 +338,7 @@ TEST_CASE("what a device or stack lacks is one error") {
   const Device gpu = shipped("a100-sxm4-80gb");
   CHECK(message(gpu, "megatron").find("no software stack named \"megatron\"") != std::string::npos);
   CHECK(message(shipped("host"), "").find("says nothing of kernels") != std::string::npos);
+  CHECK(message(shipped("tpu-v5p"), "").find("--set 'sustained=200 TFLOP/s'") != std::string::npos);
   Device other = gpu;
   other.kernels = "ampre";
   CHECK(message(other, "").find("no kernels named \"ampre\"; did you mean \"ampere\"?") !=

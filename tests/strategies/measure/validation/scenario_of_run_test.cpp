@@ -55,6 +55,29 @@ std::vector<int> stages_of(const std::string& parallel) {
 
 }  // namespace
 
+TEST_CASE("rows on racks give the GPUs of a tray, or of a rack that a job takes") {
+  const auto cluster_of = [](int gpus, int per_node) {
+    const std::string text =
+        R"([{"id": "a", "source": "a test", "group": "own", "cluster": {"gpu": "gb200-nvl72",
+             "gpus": )" +
+        std::to_string(gpus) + R"(, "gpus_per_node": )" + std::to_string(per_node) +
+        R"(, "intra": "nvl72", "nics_per_node": 4, "nic_gbps": 400},
+      "model": {"layers": 2, "hidden": 1024, "heads": 16, "seq": 128, "vocab": 1024},
+      "parallel": {"micro_batch": 1, "global_batch": )" +
+        std::to_string(gpus) + R"(}, "measured": {"step_time_s": 1}}])";
+    const auto all = read_measured(parse_json(text, "m.json"));
+    return scenario_of(std::get<MeasuredRun>(all.at(0)), kConfigs, "").cluster.cluster;
+  };
+  for (const int gpus : {128, 512}) {
+    const Cluster trays = cluster_of(gpus, 4);
+    CHECK(trays.ranks() == gpus);
+    CHECK(trays.gpus_per_node() == 64);
+  }
+  CHECK(cluster_of(64, 4).nodes() == 1);
+  CHECK(cluster_of(512, 64).nodes() == 8);
+  CHECK(cluster_of(144, 36).nodes() == 4);
+}
+
 TEST_CASE("a run becomes the scenario that its row says") {
   const Scenario scenario = scenario_of(run_of("llmf-a100-125m-s1024-g8-mb64"), kConfigs);
   CHECK(scenario.name == "llmf-a100-125m-s1024-g8-mb64");

@@ -29,9 +29,10 @@ TEST_CASE("bubbles are those of the formulas") {
     for (const int times : {1, 2, 5})
       for (const PipelineOrder order :
            {PipelineOrder::naive, PipelineOrder::gpipe, PipelineOrder::one_f_one_b,
-            PipelineOrder::interleaved, PipelineOrder::zb_h1}) {
-        // The formula of zb-h1 holds from 2p - 1 microbatches on.
-        const int microbatches = stages * (order == PipelineOrder::zb_h1 ? times + 1 : times);
+            PipelineOrder::interleaved, PipelineOrder::zb_h1, PipelineOrder::zb_1p}) {
+        // The formula of zb-h1 and zb-1p holds from 2p - 1 microbatches on.
+        const bool split = order == PipelineOrder::zb_h1 || order == PipelineOrder::zb_1p;
+        const int microbatches = stages * (split ? times + 1 : times);
         const int chunks = order == PipelineOrder::interleaved ? 3 : 1;
         const PipelineChart chart = chart_pipeline(pipeline(order, stages, microbatches, chunks));
         CAPTURE(stages);
@@ -54,6 +55,22 @@ TEST_CASE("DualPipe: microbatches enter at both ends, and the bubble is that of 
     for (const PipelineStage& stage : {chart.stages.front(), chart.stages.back()})
       CHECK(stage.spans.front().start == TimePoint{});
   }
+}
+
+// Qi et al., arXiv 2405.15362: a sixth of 1F1B's bubble, at most half and two thirds of it.
+TEST_CASE("in a V: bubbles are those of the formulas, or at most those") {
+  for (const int stages : {2, 4, 8})
+    for (const PipelineOrder order : {PipelineOrder::zb_v, PipelineOrder::dualpipe_v,
+                                      PipelineOrder::v_half, PipelineOrder::v_min}) {
+      CAPTURE(stages);
+      CAPTURE(static_cast<int>(order));
+      const PipelineChart chart = chart_pipeline(pipeline(order, stages, 3 * stages, 2));
+      REQUIRE(chart.formula);
+      const bool exact = order == PipelineOrder::zb_v || order == PipelineOrder::dualpipe_v;
+      CHECK(chart.formula->text.starts_with("at most") != exact);
+      CHECK(chart.bubble <= chart.formula->fraction + 1e-12);
+      CHECK((!exact || chart.bubble == doctest::Approx(chart.formula->fraction).epsilon(1e-12)));
+    }
 }
 
 TEST_CASE("a stage holds activations from the forward pass to the end of the backward pass") {

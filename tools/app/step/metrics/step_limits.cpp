@@ -19,10 +19,17 @@ std::optional<BubbleFormula> bubble_formula(const ParallelConfig& parallel) {
     case PipelineOrder::interleaved:
       return BubbleFormula{"(p-1)/(v m)", others / (parallel.vpp * microbatches)};
     case PipelineOrder::zb_h1:
+    case PipelineOrder::zb_1p:
       return BubbleFormula{"(p-1)(tF+tB-tW)/(m(tF+tB+tW)) with tF = tB = tW",
                            others / (3 * microbatches)};
     case PipelineOrder::zb_v:
+    case PipelineOrder::dualpipe_v:
       return BubbleFormula{"(p-1)/(6m) with tF = tB = tW", others / (6 * microbatches)};
+    case PipelineOrder::v_half:
+      return BubbleFormula{"at most (p-1)/(2m) with tF = tB = tW", others / (2 * microbatches)};
+    case PipelineOrder::v_min:
+      return BubbleFormula{"at most 2(p-1)/(3m) with tF = tB = tW",
+                           2 * others / (3 * microbatches)};
     case PipelineOrder::dualpipe:
       return BubbleFormula{"(p/2-1)(tF+tB-tW)/(m(tF+tB+tW)) with tF = tB = tW",
                            (parallel.pp / 2 - 1) / (3 * microbatches)};

@@ -27,7 +27,7 @@ struct BubbleFormula {
 
 /// None without a pipeline and for schedules without a formula. GPipe, 1F1B, interleaved: Narayanan
 /// et al. 2021, arXiv 2104.04473, section 2.2. Zero-bubble: Qi et al., arXiv 2401.10241, section
-/// 2.2, with equal times of forward and both halves of backward.
+/// 2.2, with equal times of forward and both halves of backward; in a V: arXiv 2405.15362.
 [[nodiscard]] std::optional<BubbleFormula> bubble_formula(const ParallelConfig& parallel);
 
 }  // namespace lockstep::app
