@@ -32,7 +32,7 @@ std::optional<BubbleFormula> bubble_formula(const ParallelConfig& parallel) {
                            2 * others / (3 * microbatches)};
     case PipelineOrder::dualpipe:
       return BubbleFormula{"(p/2-1)(tF+tB-tW)/(m(tF+tB+tW)) with tF = tB = tW",
-                           (parallel.pp / 2 - 1) / (3 * microbatches)};
+                           (others - 1) / (6 * microbatches)};
     default:
       return std::nullopt;
   }
