@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/base/check.hpp"
 #include "sim/symmetry/partition/partition.hpp"
 #include "sim/symmetry/quotient/link_bytes.hpp"
 #include "sim/symmetry/quotient/quotient.hpp"
