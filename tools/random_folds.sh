@@ -25,7 +25,7 @@ if [[ -z "${LOCKSTEP_BUILD:-}" ]]; then
     cmake --build --preset release --target tests_strategies tests_step_fold tests_sim) >&2 || exit 1
   LOCKSTEP_BUILD=$source_folder/build/release
 fi
-files=('*/stream_fold_test.cpp' '*/collectives/fold_test.cpp' '*/rank_fold_test.cpp' '*/concurrent_fold_test.cpp'
+files=('*/stream_fold_test.cpp' '*/collectives/fold/fold_test.cpp' '*/rank_fold_test.cpp' '*/concurrent_fold_test.cpp'
   '*/double_binary_tree_fold_test.cpp' '*/stream_collectives_fold_test.cpp' '*/fold_random_test.cpp')
 log=$(mktemp) && lines=$(mktemp) && trap 'rm -f "$log" "$lines"' EXIT
 failed=0

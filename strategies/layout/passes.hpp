@@ -66,8 +66,8 @@ void reduce_maxima(TrainingStepAssembly& step);
 /// (sharding/transposed_operands.cpp).
 void transpose_gathered(TrainingStepAssembly& step);
 /// With the dispatcher deepep, all-to-alls of experts carry one copy of a token per rank, and
-/// between nodes one per node (sharding/expert_copies.hpp); the router's weights are in the same
-/// messages.
+/// between nodes one per node (sharding/experts/expert_copies.hpp); the router's weights are in the
+/// same messages.
 void deduplicate_tokens(TrainingStepAssembly& step);
 /// With ParallelConfig::expert_skew, gives every rank the load of the rank with the busiest expert.
 /// Scales Dim::slot of tensors with sharded experts, and so their GEMMs, messages and memory;

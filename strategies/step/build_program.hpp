@@ -53,8 +53,8 @@ struct BuildProgramOptions {
                                            const BuildProgramOptions& options = {});
 
 /// One training step of all ranks, as a program with one role for each kind of rank.
-/// Requires a layout without layout_problems() (scenario/layout_problems.hpp); InternalError
-/// otherwise.
+/// Requires a layout without layout_problems() (scenario/parallel/layout_problems.hpp);
+/// InternalError otherwise.
 [[nodiscard]] Program build_program(const ModelConfig& model, const ParallelConfig& parallel,
                                     int gpus_per_node, const BuildProgramOptions& options = {});
 

@@ -142,7 +142,9 @@ class TreeHalf : public Schedule, public SizedSchedule {
     const auto from = [&](std::int64_t of) {
       return std::lower_bound(all.begin(), all.end(), static_cast<int>(of) * trees_.per_node());
     };
-    return {from(part.first_node), from(part.end_node)};
+    const auto first = from(part.first_node);
+    return std::span{all}.subspan(static_cast<std::size_t>(first - all.begin()),
+                                  static_cast<std::size_t>(from(part.end_node) - first));
   }
 
   [[nodiscard]] std::int64_t count(Blocks blocks, std::int64_t chunk) const {
