@@ -168,7 +168,8 @@ Basis Roofline::basis(const Kernel& kernel) const {
   const WorkRule work = row_of(kernel.kind).work;
   const double traffic =
       work == WorkRule::unfused_attention
-          ? moved_by(figures_of(kernel), figures_of(kernel).traffic * kernel.moved_bytes, kernel.of)
+          ? moved_by(figures_of(kernel),
+                     std::min(1.0, figures_of(kernel).traffic) * kernel.moved_bytes, kernel.of)
           : moved(kernel.moved_bytes, kernel.of);
   const double computed = computing(kernel);
   return computed > 0 && computed >= traffic ? basis_of_computing(kernel) : basis_of_moving(kernel);
@@ -248,9 +249,9 @@ double Roofline::series(const Kernel& kernel) const {
 
 double Roofline::attention(const Kernel& kernel) const {
   const KindFigures& kind = figures_of(kernel);
-  const double beside = std::max(0.0, kind.traffic - 1) * kernel.moved_bytes;
+  const double further = std::max(0.0, kind.traffic - 1) * kernel.moved_bytes;
   return kind.kernels * model_.attention.launch.seconds() +
-         moved_by(kind, beside, Class::elementwise) +
+         moved_by(kind, further, Class::elementwise) +
          std::max(computing(kernel), moved(kernel.moved_bytes, kernel.of));
 }
 
@@ -271,9 +272,9 @@ double Roofline::unfused_products(const Kernel& kernel) const {
 double Roofline::unfused_attention(const Kernel& kernel) const {
   const GemmParameters& figures = of_precision(model_.gemms, kernel.math);
   const KindFigures& kind = figures_of(kernel);
-  const double beside = std::max(0.0, kind.traffic - 1) * kernel.moved_bytes;
+  const double further = std::max(0.0, kind.traffic - 1) * kernel.moved_bytes;
   const double own = std::min(1.0, kind.traffic) * kernel.moved_bytes;
-  return kind.kernels * figures.launch.seconds() + moved_by(kind, beside, Class::elementwise) +
+  return kind.kernels * figures.launch.seconds() + moved_by(kind, further, Class::elementwise) +
          std::max(computing(kernel), moved_by(kind, own, kernel.of));
 }
 

@@ -34,8 +34,8 @@ class HeldPlan::Writer {
     if (schedule_.slots() != 0 || !has_few_steps(most)) return std::nullopt;
     out_.one_each_way = out_.lanes == 1;
     for (std::uint32_t id = 0; id < lanes_.size(); ++id) {
-      lanes_[id].hears_of.assign(words_, 0);
-      hear_of(id / out_.lanes, lanes_[id].hears_of);
+      lanes_[id].begun_before_next.assign(words_, 0);
+      add_begun(id / out_.lanes, lanes_[id].begun_before_next);
       ready_.push_back(id);
     }
     std::reverse(ready_.begin(), ready_.end());
@@ -52,11 +52,11 @@ class HeldPlan::Writer {
   struct Lane {
     std::size_t first = 0;  // step, among those of all lanes
     std::int64_t steps = 0;
-    std::int64_t step = 0;                  // the next
-    int left = 0;                           // messages of the step that it is in
-    bool waits = false;                     // for steps of others, before that one
-    std::vector<std::uint64_t> heard_of{};  // members that have begun before its step
-    std::vector<std::uint64_t> hears_of{};  // before its next step
+    std::int64_t step = 0;                           // the next
+    int left = 0;                                    // messages of the step that it is in
+    bool waits = false;                              // for steps of others, before that one
+    std::vector<std::uint64_t> begun_before{};       // members that have begun before its step
+    std::vector<std::uint64_t> begun_before_next{};  // before its next step
   };
   struct End {
     std::uint32_t lane = 0;
@@ -72,8 +72,8 @@ class HeldPlan::Writer {
   /// A step of a lane that waits for steps of other lanes of its member.
   struct Waiting {
     std::uint32_t lane = 0;
-    std::size_t left = 0;                   // of the steps that it waits for
-    std::vector<std::uint64_t> hears_of{};  // by these
+    std::size_t left = 0;                            // of the steps that it waits for
+    std::vector<std::uint64_t> begun_before_next{};  // by these
   };
   using Way = std::tuple<int, int, int>;  // from, to, channel
 
@@ -83,7 +83,7 @@ class HeldPlan::Writer {
   [[nodiscard]] std::size_t at(std::uint32_t lane, std::int64_t step) const {
     return lanes_[lane].first + static_cast<std::size_t>(step);
   }
-  static void hear_of(std::uint32_t member, std::vector<std::uint64_t>& set) {
+  static void add_begun(std::uint32_t member, std::vector<std::uint64_t>& set) {
     set[member / 64] |= std::uint64_t{1} << member % 64;
   }
   static void join(const std::vector<std::uint64_t>& from, std::vector<std::uint64_t>& to) {
@@ -129,7 +129,7 @@ class HeldPlan::Writer {
   /// Up to the next step that has messages, or that waits; false if steps are of another kind.
   bool begin_steps(std::uint32_t id) {
     Lane& lane = lanes_[id];
-    lane.heard_of = lane.hears_of;
+    lane.begun_before = lane.begun_before_next;
     while (lane.step < lane.steps) {
       read(id, lane.step);
       if (!step_.after.empty()) {
@@ -138,8 +138,8 @@ class HeldPlan::Writer {
         lane.waits = waiting_[number].left > 0;
         if (lane.waits) return true;
         out_.actions.push_back({number, id, 0, Action::Kind::wait});
-        join(waiting_[number].hears_of, lane.hears_of);
-        lane.heard_of = lane.hears_of;
+        join(waiting_[number].begun_before_next, lane.begun_before_next);
+        lane.begun_before = lane.begun_before_next;
       }
       if (!is_plain()) return false;
       lane.left = static_cast<int>(step_.sends.size() + step_.receives.size());
@@ -195,8 +195,8 @@ class HeldPlan::Writer {
     const std::uint32_t from = sends ? end.lane : other.lane;
     const std::uint32_t to = sends ? other.lane : end.lane;
     const auto [source, target, channel] = way;
-    join(lanes_[from].heard_of, lanes_[to].hears_of);
-    join(lanes_[to].heard_of, lanes_[from].hears_of);
+    join(lanes_[from].begun_before, lanes_[to].begun_before_next);
+    join(lanes_[to].begun_before, lanes_[from].begun_before_next);
     const bool from_done = --lanes_[from].left == 0;
     const bool to_done = --lanes_[to].left == 0;
     out_.actions.push_back({from, to, kind_of({source, target, channel, end.bytes}, of),
@@ -228,7 +228,7 @@ class HeldPlan::Writer {
     for (const std::uint32_t number : waited_for_[at(id, ended)]) {
       Waiting& waiting = waiting_[number];
       out_.actions.push_back({id, number, 0, Action::Kind::end});
-      join(lane.hears_of, waiting.hears_of);
+      join(lane.begun_before_next, waiting.begun_before_next);
       if (--waiting.left == 0 && std::exchange(lanes_[waiting.lane].waits, false))
         ready_.push_back(waiting.lane);
     }
@@ -237,13 +237,13 @@ class HeldPlan::Writer {
   /// All lanes have done their steps, and each member has then heard of all.
   [[nodiscard]] bool all_end() const {
     for (std::uint32_t member = 0; member < members_; ++member) {
-      std::vector<std::uint64_t> heard_of(words_, 0);
+      std::vector<std::uint64_t> begun_before(words_, 0);
       for (std::uint32_t id = member * out_.lanes; id < (member + 1) * out_.lanes; ++id) {
         if (lanes_[id].step < lanes_[id].steps) return false;
-        join(lanes_[id].hears_of, heard_of);
+        join(lanes_[id].begun_before_next, begun_before);
       }
       for (std::uint32_t other = 0; other < members_; ++other)
-        if ((heard_of[other / 64] >> other % 64 & 1) == 0) return false;
+        if ((begun_before[other / 64] >> other % 64 & 1) == 0) return false;
     }
     return true;
   }

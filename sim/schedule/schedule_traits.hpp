@@ -68,6 +68,7 @@ class TurnsAtEndpoints {
 
 /// The permutations of a schedule; none if it does not declare any.
 [[nodiscard]] std::optional<BlockMoves> moves_of(const Schedule& schedule);
+
 /// Reads steps as far as times depend on them: sizes() where the schedule has them. The schedule
 /// must outlive it.
 class StepSizes {
@@ -87,6 +88,7 @@ class StepSizes {
   const Schedule* schedule_;
   const SizedSchedule* sized_;
 };
+
 /// The first step of a lane that may be nonempty.
 [[nodiscard]] std::int64_t first_step(const Schedule& schedule, int rank, int lane);
 

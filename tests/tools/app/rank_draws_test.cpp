@@ -95,6 +95,9 @@ TEST_CASE("the drawn ranks are those of shares, and those whose values are drawn
   named.intervals = {{2, 3}, {7, std::nullopt}};
   CHECK(draws.next({named, "set_rank"}) == std::vector<int>{2, 3, 7, 8, 9});
   CHECK(draws.drawn().empty());
+  RankChoice twice;
+  twice.intervals = {{5, 5}, {3, 6}, {3, 3}};
+  CHECK(draws.next({twice, "set_rank"}) == std::vector<int>{3, 4, 5, 6});
   (void)draws.next({named, "set_rank", false, true});
   CHECK(draws.drawn() == std::set<int>{2, 3, 7, 8, 9});
   (void)draws.next({share(1), "set_rank"});

@@ -155,7 +155,8 @@ CollectiveSetup::Wants wants_of(const std::vector<ConcurrentCollective>& jobs) {
       out.switches = true;
       continue;
     }
-    const AlgorithmInput many{kManyRanks, job.spec.arguments};
+    const int ranks = job.ranks.empty() ? kManyRanks : static_cast<int>(job.ranks.size());
+    const AlgorithmInput many{ranks, job.spec.arguments};
     if (validate(row, many).empty()) out.hosts = std::max(out.hosts, auxiliary_ranks_of(row, many));
   }
   return out;

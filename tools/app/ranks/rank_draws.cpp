@@ -24,7 +24,7 @@ std::vector<int> RankDraws::draw(const Option& option) const {
   const double share = *option.ranks.share;
   const auto many = std::max<std::int64_t>(1, std::llround(share * ranks_));
   if (many > static_cast<std::int64_t>(order.size()))
-    throw RequestError(fmt::format("{} random:{}%", option.name, 100 * share),
+    throw RequestError(fmt::format("{} {}", option.name, option.ranks.text),
                        fmt::format("{} of the {} ranks are drawn before, which leaves {}",
                                    taken_.size(), ranks_, order.size()));
   std::vector<int> out;
@@ -45,6 +45,10 @@ std::vector<int> RankDraws::next(const Option& option) {
       throw RequestError(fmt::format("{} {}", option.name, option.ranks.text),
                          fmt::format("{} has ranks 0 to {}", of_, ranks_ - 1));
     for (int rank = first; rank <= last; ++rank) out.push_back(rank);
+  }
+  if (option.ranks.intervals.size() > 1) {
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
   }
   if (option.ranks.share || option.draws_values) drawn_.insert(out.begin(), out.end());
   return out;

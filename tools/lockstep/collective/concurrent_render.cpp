@@ -52,6 +52,7 @@ std::string config(const CollectiveRequest& request, const ConcurrentReport& don
                     {"traffic_weight", what.traffic_weight},
                     {"root", what.root}});
   }
+  out["skew_s"] = request.skew.seconds();
   add_rank_settings(request, *done.setup, out);
   return out.dump();
 }

@@ -360,7 +360,8 @@ constexpr std::string_view kOrderOfClasses =
     "first, and of classes that part at the same operation the first is shown (--format json lists "
     "all in fold.members)";
 
-/// How far differences have spread and when, and what became of them.
+/// How many ranks have had other times than the largest class of their role by when, whatever the
+/// reason, and what became of them.
 void add_spread(const std::vector<app::ShownClass>& classes, std::vector<std::string>& out) {
   constexpr std::size_t kPoints = 5;
   std::vector<app::ClassReach> reach = app::reach_of(classes);
@@ -373,12 +374,13 @@ void add_spread(const std::vector<app::ShownClass>& classes, std::vector<std::st
     points.push_back(
         fmt::format("{} from {}", reach[i].ranks, to_string(reach[i].at.since_start())));
   }
-  out.push_back(
-      fmt::format("ranks whose times differ, {} first: {}", first, fmt::join(points, ", ")));
+  out.push_back(fmt::format(
+      "ranks whose times have differed from those of the largest class of their role, {} first: {}",
+      first, fmt::join(points, ", ")));
   const app::ClassMerges merges = app::merges_of(classes);
   if (merges.same + merges.shifted == 0) return;
   out.push_back(fmt::format(
-      "of these {} have the usual times again, and {} are later or earlier by the same to the end, "
+      "of these {} have its times again, and {} are later or earlier by the same to the end, "
       "all from {} on",
       merges.same, merges.shifted, to_string(merges.last.since_start())));
 }

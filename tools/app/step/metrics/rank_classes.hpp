@@ -21,14 +21,15 @@ struct ShownClass {
 [[nodiscard]] std::vector<ShownClass> shown_classes(const SimulatedTrainingStep& step,
                                                     const RankSpeeds& speeds);
 
-/// How far differences between ranks have spread by an instant.
+/// How many ranks have had other times than the largest class of their role by an instant, whatever
+/// the reason: a speed, their place, or a delay that has come to them.
 struct ClassReach {
   TimePoint at;
   int rank = 0;            // the first of those that they reach then
   std::int64_t ranks = 0;  // until then in all
 };
 
-/// Where they come to further ranks, in order.
+/// Where there are more of them, in order.
 [[nodiscard]] std::vector<ClassReach> reach_of(const std::vector<ShownClass>& classes);
 
 /// What became of the ranks whose times part from those of the largest class of their role.
