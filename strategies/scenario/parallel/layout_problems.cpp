@@ -214,6 +214,19 @@ class LayoutProblemCheck {
     return out;
   }
 
+  /// GEMMs read weights in at most 8 bits as they are, or not at all.
+  void check_weights() {
+    const Dtype weights = parallel_.state.weights;
+    const char* possible = "they may be bf16, fp16 or fp32";
+    if (!is_narrow(weights)) return;
+    if (weights != parallel_.precision)
+      note("state.weights", "GEMMs of precision {} do not take weights in {}: {}",
+           precision_text(parallel_), to_string(weights), possible);
+    else if (!parallel_.recipe.gathers_weights)
+      note("state.weights", "software of {} gathers weights in bf16, and every rank casts all: {}",
+           parallel_.recipe.id, possible);
+  }
+
   void check_stages(std::int64_t chunks) {
     const std::int64_t sum =
         std::accumulate(parallel_.stages.begin(), parallel_.stages.end(), std::int64_t{0});
@@ -230,12 +243,7 @@ class LayoutProblemCheck {
   void check_exchange() {
     if (parallel_.zero < 0 || parallel_.zero > 3)
       note("zero", "zero = {}; it may be 0, 1, 2 or 3", parallel_.zero);
-    const bool narrow = is_narrow(parallel_.precision) && is_narrow(parallel_.state.weights);
-    if (narrow && !parallel_.recipe.gathers_weights)
-      note("state.weights",
-           "software of {} gathers weights in bf16, and every rank casts all of them: they may be "
-           "bf16, fp16 or fp32",
-           parallel_.recipe.id);
+    check_weights();
     for (const ParallelField& field : parallel_fields()) {
       if (!field.problem) continue;
       if (const auto why = field.problem(parallel_)) note(std::string{field.key}, "{}", *why);

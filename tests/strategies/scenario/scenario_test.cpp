@@ -165,6 +165,19 @@ TEST_CASE("precision decides what is kept of weights and gradients") {
   CHECK(error_of(kSmall, {"cluster.gpu=b200-sxm-180gb", "parallel.precision=mxfp8",
                           "parallel.state.weights=fp8_block"})
             .find("software of mxfp8 gathers weights in bf16") != std::string::npos);
+  // A GEMM takes operands of its own type: no other narrow one is read as it is kept.
+  for (const auto& [recipe, weights] :
+       {std::pair{"bf16", "fp8"}, std::pair{"bf16", "nvfp4"}, std::pair{"fp8-delayed", "nvfp4"},
+        std::pair{"fp8-delayed", "fp8_block"}, std::pair{"nvfp4", "fp8"},
+        std::pair{"mxfp8", "fp8"}}) {
+    CAPTURE(recipe);
+    CAPTURE(weights);
+    CHECK(error_of(kSmall, {"cluster.gpu=b200-sxm-180gb", "stack=transformer-engine",
+                            std::string{"parallel.precision="} + recipe,
+                            std::string{"parallel.state.weights="} + weights})
+              .find(std::string{"GEMMs of precision "} + recipe + " do not take weights in " +
+                    weights) != std::string::npos);
+  }
   CHECK(state("fp32").weights == Dtype::fp32);
   CHECK_FALSE(state("fp32").master);  // weights in fp32 are their own
 }
