@@ -308,6 +308,14 @@ void check_counts(ObjectReader& in, const NodeFigures& figures) {
   if (figures.intra == "nvl72" && (whole > kGpusOfRack || whole % 4 != 0)) {
     in.note("gpus_per_node",
             fmt::format("a job takes whole trays of 4 GPUs of a rack of 72, got {}", whole));
+  } else if (const std::int64_t most = rack_gpus(figures.gpus);
+             figures.intra == "nvl72" && whole < std::min(figures.gpus, most) &&
+             whole < kGpusOfRack / 2) {
+    // Tables of runs say 4, the GPUs of a tray: those of a rack are one NVLink domain.
+    in.note("gpus_per_node",
+            fmt::format("{} of each rack spread {} GPUs over {} racks; leave it out: one rack has "
+                        "up to {} of them",
+                        whole, figures.gpus, figures.gpus / whole, std::min(figures.gpus, most)));
   }
 }
 

@@ -155,8 +155,18 @@ TEST_CASE("jobs take equally many whole trays of the fewest racks") {
   }
   CHECK(cluster_of(R"({"gpu": "gb200-nvl72", "gpus": 60, "intra": "nvl72"})").gpus_per_node() ==
         72);
-  CHECK(cluster_of(R"({"gpu": "gb200-nvl72", "gpus": 96, "gpus_per_node": 24, "intra": "nvl72"})")
+  CHECK(cluster_of(R"({"gpu": "gb200-nvl72", "gpus": 144, "gpus_per_node": 36, "intra": "nvl72"})")
             .nodes() == 4);
+  // 84 GPUs are 21 trays, 7 of each of 3 racks: less than half a rack, but the most.
+  CHECK(cluster_of(R"({"gpu": "gb200-nvl72", "gpus": 84, "gpus_per_node": 28, "intra": "nvl72"})")
+            .nodes() == 3);
+  // Tables of runs give the 4 GPUs of a tray: one rack has all 72, and half of 96.
+  CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 72, "gpus_per_node": 4, "intra": "nvl72"})") ==
+        "/cluster/gpus_per_node: 4 of each rack spread 72 GPUs over 18 racks; leave it out: one "
+        "rack has up to 72 of them");
+  CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 96, "gpus_per_node": 24, "intra": "nvl72"})") ==
+        "/cluster/gpus_per_node: 24 of each rack spread 96 GPUs over 4 racks; leave it out: one "
+        "rack has up to 48 of them");
   const Cluster eight = cluster_of(R"({"file": "gb300-nvl72", "nodes": 8,
     "topology": {"gpus": 64}})");
   CHECK(eight.ranks() == 512);
