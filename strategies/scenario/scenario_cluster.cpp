@@ -254,12 +254,25 @@ std::optional<Device> find_device(const ValueReader& at, const NamedCluster& nam
   return std::nullopt;
 }
 
-JsonValue resolved_name(const NamedCluster& named, const ClusterFile& file, const Device& device) {
+/// Ranks may take a part of each rack, which their number alone says; nodes are whole ones.
+bool cuts_nodes(const ValueReader& at, const NamedCluster& named, const Cluster& cluster) {
+  if (!named.size.ranks || cluster.ranks() <= cluster.gpus_per_node()) return false;
+  ClusterSize one;
+  one.nodes = 1;
+  try {
+    return load_named(at, named, one).cluster.gpus_per_node() != cluster.gpus_per_node();
+  } catch (const ConfigError&) {
+    return true;  // a drawn cluster has its own number of nodes
+  }
+}
+
+JsonValue resolved_name(const ValueReader& at, const NamedCluster& named, const ClusterFile& file,
+                        const Device& device) {
   const bool single = file.cluster.gpus_per_node() == 1;
   JsonValue out = json_object({{"file", json_of(named.name)}});
   auto& members = *std::get_if<JsonObject>(&out.data);
   const bool part_of_node = file.cluster.ranks() < file.cluster.gpus_per_node();
-  if (single || part_of_node || named.size.ranks) {
+  if (single || part_of_node || cuts_nodes(at, named, file.cluster)) {
     set_member(members, "ranks", json_of(file.cluster.ranks()));
   } else {
     set_member(members, "nodes", json_of(file.cluster.nodes()));
@@ -277,7 +290,7 @@ std::optional<ReadCluster> read_file(const ValueReader& at, int servers,
   if (!file) return std::nullopt;
   auto device = find_device(at, named, named.gpu.value_or(file->device), folders);
   if (!device) return std::nullopt;
-  JsonValue resolved = resolved_name(named, *file, *device);
+  JsonValue resolved = resolved_name(at, named, *file, *device);
   return ReadCluster{{file->name, std::move(file->cluster), *std::move(device), file->costs},
                      std::move(resolved)};
 }

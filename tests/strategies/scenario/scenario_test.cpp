@@ -182,6 +182,18 @@ TEST_CASE("precision decides what is kept of weights and gradients") {
   CHECK_FALSE(state("fp32").master);  // weights in fp32 are their own
 }
 
+TEST_CASE("ranks that are whole nodes resolve to nodes, parts of racks to ranks") {
+  const auto cluster = [](const std::string& name, int ranks) {
+    return json_text(
+        read(with_cluster(R"({"file": ")" + name + R"(", "ranks": )" + std::to_string(ranks) + "}"))
+            .resolved);
+  };
+  // 8 of 8 GPUs each; 2 whole racks of 72; 64 of each of 2.
+  CHECK(cluster("dgx-a100", 64).find(R"("nodes": 8)") != std::string::npos);
+  CHECK(cluster("nvl72", 144).find(R"("nodes": 2)") != std::string::npos);
+  CHECK(cluster("nvl72", 128).find(R"("ranks": 128)") != std::string::npos);
+}
+
 TEST_CASE("the resolved scenario leads to itself") {
   const std::vector<std::string> all{
       kSmall,
