@@ -79,7 +79,7 @@ void add_details(const ParallelConfig& parallel, RowWriter& row) {
   row.add("capacity_factor", Cell{parallel.capacity_factor});
   row.add("expert_skew", maybe(parallel.expert_skew));
   row.add("algorithms", Cell{algorithms_text(parallel)});
-  row.add("weights", name_cell(name_of(precision_names(), state.weights)));
+  row.add("weights", name_cell(name_of(stored_names(), state.weights)));
   row.add("gradients", name_cell(name_of(precision_names(), state.gradients)));
   row.add("master", Cell{state.master});
   row.add("optimizer", name_cell(name_of(optimizer_names(), state.optimizer)));

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
+#include "strategies/layout/scenario_names.hpp"
 #include "tests/tools/run_command.hpp"
 
 /// What `lockstep run` says of a step: its parts are of one step, and add up.
@@ -42,7 +44,7 @@ double on_path(const Json& result, const std::string& use) {
   return 0;
 }
 
-double of_csv(const std::vector<std::string>& lines, const std::string& column) {
+std::string cell_of_csv(const std::vector<std::string>& lines, const std::string& column) {
   const auto cells = [](const std::string& line) {
     std::vector<std::string> out{""};
     for (const char c : line) {
@@ -54,7 +56,11 @@ double of_csv(const std::vector<std::string>& lines, const std::string& column) 
   const auto names = cells(lines.at(0));
   const auto at = std::find(names.begin(), names.end(), column);
   REQUIRE(at != names.end());
-  return std::stod(cells(lines.at(1)).at(static_cast<std::size_t>(at - names.begin())));
+  return cells(lines.at(1)).at(static_cast<std::size_t>(at - names.begin()));
+}
+
+double of_csv(const std::vector<std::string>& lines, const std::string& column) {
+  return std::stod(cell_of_csv(lines, column));
 }
 
 /// A Llama shape without vocabulary, so that stages are equal; sixteen microbatches.
@@ -69,6 +75,24 @@ Json equal_stages(int nodes, int tp, int pp, const std::string& options = "") {
   text = replaced(text, "BATCH", std::to_string(16 * (8 * nodes / (tp * pp))));  // 16 each
   const TemporaryFile file{text};
   return run(file.path(), options);
+}
+
+TEST_CASE("rows of CSV name every precision of weights") {
+  // Each with GEMMs that take it.
+  const std::map<Dtype, std::string> precisions{{Dtype::fp32, "bf16"},
+                                                {Dtype::fp16, "fp16"},
+                                                {Dtype::bf16, "bf16"},
+                                                {Dtype::fp8, "fp8-delayed"},
+                                                {Dtype::fp8_block, "fp8-blockwise"},
+                                                {Dtype::nvfp4, "nvfp4"}};
+  for (const auto& [name, dtype] : stored_names()) {
+    CAPTURE(name);
+    const auto lines = lines_of(
+        output_of("lockstep run precision-recipes --no-variants --suggest 0 --format csv "
+                  "--set parallel.precision=" +
+                  precisions.at(dtype) + " --set parallel.state.weights=" + std::string{name}));
+    CHECK(cell_of_csv(lines, "weights") == name);
+  }
 }
 
 }  // namespace
