@@ -297,10 +297,22 @@ std::optional<JsonValue> fabric_json(const NodeFigures& figures, const Reference
   return JsonValue{{}, std::move(fabric)};
 }
 
+/// The nearest number of GPUs, downwards or upwards, that whole trays of as many racks add up to.
+std::int64_t nearest_of_racks(std::int64_t gpus, std::int64_t step) {
+  while (gpus % 4 != 0 || (gpus > kGpusOfRack && gpus % rack_gpus(gpus) != 0)) gpus += step;
+  return gpus;
+}
+
 /// gpus fill nodes, or are part of one.
 void check_counts(ObjectReader& in, const NodeFigures& figures) {
   const std::int64_t whole = figures.gpus_per_node;
-  if (figures.gpus > whole && figures.gpus % whole != 0) {
+  const bool of_racks = figures.intra == "nvl72" && !in.optional("gpus_per_node");
+  if (figures.gpus > whole && figures.gpus % whole != 0 && of_racks) {
+    in.note("gpus", fmt::format("{} GPUs are not equally many whole trays of 4 of the fewest "
+                                "racks of 72; use {} or {}",
+                                figures.gpus, nearest_of_racks(figures.gpus, -1),
+                                nearest_of_racks(figures.gpus, 1)));
+  } else if (figures.gpus > whole && figures.gpus % whole != 0) {
     in.note("gpus",
             fmt::format("{} GPUs are not a multiple of {} per node; use {} or {}", figures.gpus,
                         whole, figures.gpus / whole * whole, (figures.gpus / whole + 1) * whole));

@@ -173,7 +173,14 @@ TEST_CASE("jobs take equally many whole trays of the fewest racks") {
   CHECK(error_of(R"({"file": "nvl72", "nodes": 2, "topology": {"gpus": 70}})") ==
         "/cluster/topology/gpus: expected whole trays of 4 GPUs, 4 to 72 GPUs of a rack, got 70");
   CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 74, "intra": "nvl72"})") ==
-        "/cluster/gpus: 74 GPUs are not a multiple of 72 per node; use 72 or 144");
+        "/cluster/gpus: 74 GPUs are not equally many whole trays of 4 of the fewest racks of 72; "
+        "use 72 or 80");
+  // 25 trays are 5 x 5, too many racks; 24 are 12 of each of 2, 26 are 13.
+  CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 100, "intra": "nvl72"})") ==
+        "/cluster/gpus: 100 GPUs are not equally many whole trays of 4 of the fewest racks of 72; "
+        "use 96 or 104");
+  CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 100, "gpus_per_node": 72, "intra": "nvl72"})") ==
+        "/cluster/gpus: 100 GPUs are not a multiple of 72 per node; use 72 or 144");
 }
 
 TEST_CASE("parameter servers need hosts") {
