@@ -237,6 +237,20 @@ TEST_CASE("casts of weights are held next to the weights, once or by rows and co
   }
 }
 
+TEST_CASE("with ZeRO-3 gathered weights are cast anew, and no cast is held") {
+  const auto buffers = [](int copies, int zero) {
+    ParallelConfig with = layout(1, false, Dtype::fp8);
+    with.dp = 2;
+    with.global_batch = 2 * kB;
+    with.zero = zero;
+    with.recipe.kept_weights = copies;
+    const TrainingStepUnderTest step{transformer(gpt()), with};
+    return resident_bytes(step.role())[Category::buffer].count();
+  };
+  CHECK(buffers(2, 2) - buffers(0, 2) == 2 * 2 * kLinear);  // two layers, a byte each
+  CHECK(buffers(2, 3) == buffers(0, 3));
+}
+
 // Megatron-LM, fp8_param_gather: linear layers have weights in 8 (or 4) bits, which the distributed
 // optimizer gathers; embeddings, norms, biases and the output layer stay in bf16.
 TEST_CASE("weights of GEMMs below 16 bits are kept and gathered so, others in bf16") {
