@@ -96,7 +96,7 @@ class RecipeReader {
     take(in,
          {"kept_weights",
           "Copies of weights that are cast once a step, by rows and by columns, which are held "
-          "next to the weights from step to step, but with ZeRO-3, which gathers and casts anew "
+          "next to the weights from step to step, but with ZeRO-3, which gathers and casts again "
           "(default: 0)"},
          false, recipe_.kept_weights, read_copies);
     take(in,

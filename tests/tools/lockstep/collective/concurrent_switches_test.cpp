@@ -49,7 +49,7 @@ TEST_CASE("reductions in switches alone among collectives at once take their usu
       const auto among = rows_of("lockstep collective " + cluster + "--concurrent " + file.path());
       CHECK(among[0]["alone_s"] == usual[0]["time_s"]);
       CHECK(among[0]["together_s"] == usual[0]["time_s"]);
-      }
+    }
   }
 }
 
