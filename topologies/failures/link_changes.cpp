@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/outer_spaces.hpp"
 #include "sim/config/did_you_mean.hpp"
 #include "sim/config/json/config_error.hpp"
 #include "topologies/failures/link_names.hpp"
@@ -21,16 +22,10 @@ constexpr double kMostPercent = 10'000;
 
 // --- reading
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 /// "50%" or "12.5%"; empty where it is no such number.
 std::optional<double> parse_percent(std::string_view text) {
   if (text.empty() || text.back() != '%') return std::nullopt;
-  const std::string digits{trimmed(text.substr(0, text.size() - 1))};
+  const std::string digits{without_outer_spaces(text.substr(0, text.size() - 1))};
   const bool plain = !digits.empty() && digits.size() <= 12 &&
                      digits.find_first_not_of("0123456789.") == std::string::npos;
   if (!plain) return std::nullopt;
@@ -71,9 +66,9 @@ void read_latency(LinkChange& change, std::string_view value) {
 
 void read_setting(LinkChange& change, std::string_view setting) {
   const auto equals = setting.find('=');
-  const std::string_view key = trimmed(setting.substr(0, equals));
+  const std::string_view key = without_outer_spaces(setting.substr(0, equals));
   const std::string_view value =
-      equals == std::string_view::npos ? "" : trimmed(setting.substr(equals + 1));
+      equals == std::string_view::npos ? "" : without_outer_spaces(setting.substr(equals + 1));
   if (key == "bandwidth" && !change.bandwidth && !change.bandwidth_factor)
     return read_bandwidth(change, value);
   if (key == "latency" && !change.latency) return read_latency(change, value);

@@ -6,18 +6,13 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/outer_spaces.hpp"
 #include "sim/config/did_you_mean.hpp"
 #include "sim/config/json/config_error.hpp"
 #include "topologies/failures/link_changes.hpp"
 
 namespace lockstep {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
 
 std::optional<VertexId> find_vertex(const Cluster& cluster, std::string_view name) {
   for (VertexId v = 0; v < cluster.vertex_count(); ++v) {
@@ -122,7 +117,8 @@ std::optional<NamedLinks> links_across(const Cluster& cluster, std::string_view 
   std::optional<std::pair<std::string_view, std::string_view>> sides;
   for (auto at = text.find(separator); at != std::string_view::npos;
        at = text.find(separator, at + 1)) {
-    sides = {trimmed(text.substr(0, at)), trimmed(text.substr(at + separator.size()))};
+    sides = {without_outer_spaces(text.substr(0, at)),
+             without_outer_spaces(text.substr(at + separator.size()))};
     const auto from = find_vertex(cluster, sides->first);
     const auto to = from ? find_vertex(cluster, sides->second) : std::nullopt;
     if (to) return links_between(cluster, {*from, *to}, both);
@@ -134,7 +130,7 @@ std::optional<NamedLinks> links_across(const Cluster& cluster, std::string_view 
 }  // namespace
 
 NamedLinks links_named(const Cluster& cluster, std::string_view text) {
-  const std::string_view name = trimmed(text);
+  const std::string_view name = without_outer_spaces(text);
   if (const auto vertex = find_vertex(cluster, name)) {
     return {std::string{name}, links_where(cluster, [vertex](const ClusterLink& link) {
               return link.from == *vertex || link.to == *vertex;

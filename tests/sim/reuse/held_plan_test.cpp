@@ -23,6 +23,16 @@ CollectiveCall call_of(std::shared_ptr<const Schedule> schedule) {
   return out;
 }
 
+/// The network must outlive it.
+HeldPlan::Takes times_alone(const Network& network) {
+  return [&network](int from, int to, int, Bytes bytes) {
+    Route route;
+    REQUIRE(
+        network.router->route(static_cast<EndpointId>(from), static_cast<EndpointId>(to), route));
+    return time_alone(network, route, bytes);
+  };
+}
+
 std::optional<HeldPlan> plan_of(std::shared_ptr<const Schedule> schedule, std::size_t most = 100) {
   return HeldPlan::of(
       call_of(std::move(schedule)), [](int, int, int, Bytes) { return 1_us; }, most);
@@ -35,12 +45,7 @@ TEST_CASE("members of a ring end as if every transfer had been replayed, wheneve
   for (int n = 2; n <= 9; ++n) {
     const Network network = star(static_cast<EndpointId>(n), 1_GBps, 3_us);
     CollectiveCall call = call_of(std::make_shared<TinyRing>(n));
-    const auto takes = [&](int from, int to, int, Bytes bytes) {
-      Route route;
-      REQUIRE(
-          network.router->route(static_cast<EndpointId>(from), static_cast<EndpointId>(to), route));
-      return time_alone(network, route, bytes);
-    };
+    const HeldPlan::Takes takes = times_alone(network);
     const auto plan = HeldPlan::of(call, takes, 1000);
     REQUIRE(plan);
     for (int i = 0; i < 20; ++i) {
@@ -102,12 +107,7 @@ TEST_CASE("lanes that wait for each other end as if every transfer had been repl
     network.endpoints.assign(endpoints, Endpoint{});
     network.router = std::make_shared<Mesh>(endpoints);
     CollectiveCall call = call_of(hub(n, 5));
-    const auto takes = [&](int from, int to, int, Bytes bytes) {
-      Route route;
-      REQUIRE(
-          network.router->route(static_cast<EndpointId>(from), static_cast<EndpointId>(to), route));
-      return time_alone(network, route, bytes);
-    };
+    const HeldPlan::Takes takes = times_alone(network);
     const auto plan = HeldPlan::of(call, takes, 1000);
     REQUIRE(plan);
     CHECK_FALSE(plan->one_each_way());

@@ -79,11 +79,7 @@ class ClassFinder {
 
   static void add(int rank, ReplayClass& to) {
     ++to.ranks;
-    if (!to.ranges.empty() && to.ranges.back().second + 1 == rank) {
-      to.ranges.back().second = rank;
-    } else {
-      to.ranges.emplace_back(rank, rank);
-    }
+    add_rank(rank, to.ranges);
   }
 
   /// With the largest class of the same kinds of operations.

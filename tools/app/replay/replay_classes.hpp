@@ -9,6 +9,7 @@
 #include "sim/engine/replay.hpp"
 #include "sim/symmetry/streams/stream_fold.hpp"
 #include "tools/app/collective/setup/rank_settings.hpp"
+#include "tools/app/ranks/rank_ranges.hpp"
 
 namespace lockstep::app {
 
@@ -27,7 +28,7 @@ struct ReplayParting {
 struct ReplayClass {
   int representative = 0;
   std::int64_t ranks = 0;
-  std::vector<std::pair<int, int>> ranges{};  // inclusive
+  RankRanges ranges{};
   std::string difference{};  // to the largest class with as many operations; empty for that class
   std::optional<ReplayParting> parting{};  // from it; none: times are the same
 };

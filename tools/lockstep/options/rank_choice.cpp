@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/base/outer_spaces.hpp"
 #include "tools/lockstep/output/errors.hpp"
 
 namespace lockstep::cli {
@@ -18,12 +19,6 @@ using app::SpeedDraw;
 constexpr std::string_view kRandom = "random:";
 constexpr std::string_view kNormal = "normal(";
 constexpr std::string_view kTo = "..";
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
 
 /// A plain number from 0 to 1000 or so, as people write it: "0.95", no exponent.
 std::optional<double> number_of(std::string_view text) {
@@ -78,8 +73,8 @@ std::optional<SpeedDraw> two(SpeedDraw::Kind kind, std::string_view text,
                              std::string_view between) {
   const std::size_t at = text.find(between);
   if (at == std::string_view::npos) return std::nullopt;
-  const auto first = number_of(trimmed(text.substr(0, at)));
-  const auto second = number_of(trimmed(text.substr(at + between.size())));
+  const auto first = number_of(without_outer_spaces(text.substr(0, at)));
+  const auto second = number_of(without_outer_spaces(text.substr(at + between.size())));
   if (!first || !second) return std::nullopt;
   return SpeedDraw{kind, *first, *second};
 }

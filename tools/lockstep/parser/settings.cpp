@@ -4,15 +4,11 @@
 
 #include <cstdint>
 
+#include "sim/base/outer_spaces.hpp"
+
 namespace lockstep::cli {
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
 
 /// The first that is in no parentheses: "normal(0.95,0.02)" is one value.
 std::size_t comma_of(std::string_view text) {
@@ -42,8 +38,9 @@ std::vector<Setting> split_settings(std::string_view text) {
     more = comma != std::string_view::npos;
     const std::string_view one = text.substr(0, comma);
     const auto equals = one.find('=');
-    out.push_back({trimmed(one), trimmed(one.substr(0, equals)),
-                   equals == std::string_view::npos ? "" : trimmed(one.substr(equals + 1))});
+    out.push_back(
+        {without_outer_spaces(one), without_outer_spaces(one.substr(0, equals)),
+         equals == std::string_view::npos ? "" : without_outer_spaces(one.substr(equals + 1))});
     if (more) text.remove_prefix(comma + 1);
   }
   return out;

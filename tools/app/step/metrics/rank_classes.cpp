@@ -70,15 +70,6 @@ std::vector<ShownClass> without_ranges(const std::vector<RankEquivalenceClass>& 
   return out;
 }
 
-void add_rank(int number, ShownClass& to) {
-  auto& ranges = to.ranges;
-  if (!ranges.empty() && ranges.back().second + 1 == number) {
-    ranges.back().second = number;
-  } else {
-    ranges.emplace_back(number, number);
-  }
-}
-
 }  // namespace
 
 std::vector<ShownClass> shown_classes(const SimulatedTrainingStep& step, const RankSpeeds& speeds) {
@@ -90,12 +81,12 @@ std::vector<ShownClass> shown_classes(const SimulatedTrainingStep& step, const R
       if (const auto own = speeds.find(each.of.representative); own != speeds.end())
         each.of.difference = description(own->second);
     for (std::size_t i = 0; i < equal.class_of.size(); ++i)
-      add_rank(step.timeline.ranks[i].rank, out[equal.class_of[i]]);
+      add_rank(step.timeline.ranks[i].rank, out[equal.class_of[i]].ranges);
   } else {
     out = without_ranges(step.classes, step);
     const std::vector<std::uint32_t>& representative_of = step.timeline.representative_of;
     for (std::size_t rank = 0; rank < representative_of.size(); ++rank)
-      add_rank(static_cast<int>(rank), out[representative_of[rank]]);
+      add_rank(static_cast<int>(rank), out[representative_of[rank]].ranges);
   }
   std::stable_sort(out.begin(), out.end(), [](const ShownClass& a, const ShownClass& b) {
     return a.of.members > b.of.members;

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "tools/app/ranks/rank_ranges.hpp"
+
 #include "strategies/step/simulate.hpp"
 
 namespace lockstep::app {
@@ -12,8 +14,8 @@ namespace lockstep::app {
 /// An equivalence class of a folded step, for display.
 struct ShownClass {
   RankEquivalenceClass of;
-  std::string role;                         // "stage 0"
-  std::vector<std::pair<int, int>> ranges;  // of ranks, inclusive
+  std::string role;  // "stage 0"
+  RankRanges ranges;
 };
 
 /// The largest first, then by their first ranks. Of a step that was not folded they are the ranks
