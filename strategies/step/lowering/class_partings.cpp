@@ -9,32 +9,23 @@
 
 namespace lockstep {
 
-namespace {
-
-using Order = std::vector<std::uint32_t>;
-
-/// Operations by the time at which they end.
-Order by_end(const RankTimeline& rank) {
-  Order order(rank.operations.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return rank.operations.end_of(a) < rank.operations.end_of(b);
+PartingsFrom::PartingsFrom(const RankTimeline& usual)
+    : usual_{&usual}, order_(usual.operations.size()) {
+  std::iota(order_.begin(), order_.end(), 0U);
+  std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return usual.operations.end_of(a) < usual.operations.end_of(b);
   });
-  return order;
 }
 
-/// How the times of a rank part from those of another of its role, whose operations end in `order`:
-/// none if they never do.
-std::optional<ClassParting> parting_of(const RankTimeline& own, const RankTimeline& usual,
-                                       const Order& order) {
+std::optional<ClassParting> PartingsFrom::of(const RankTimeline& own) const {
   const auto later = [&](std::uint32_t i) {
-    return (own.operations.end_of(i) - usual.operations.end_of(i)).ps();
+    return (own.operations.end_of(i) - usual_->operations.end_of(i)).ps();
   };
   ClassParting out;
   bool differs = false;
-  for (const std::uint32_t i : order) {
+  for (const std::uint32_t i : order_) {
     if (later(i) == 0) continue;
-    const TimePoint at = std::min(own.operations.end_of(i), usual.operations.end_of(i));
+    const TimePoint at = std::min(own.operations.end_of(i), usual_->operations.end_of(i));
     if (differs && at >= out.at) continue;
     out.at = at;
     out.operation = i;
@@ -42,15 +33,13 @@ std::optional<ClassParting> parting_of(const RankTimeline& own, const RankTimeli
   }
   if (!differs) return std::nullopt;
   // From the last change of the difference on they are the same, apart from a shift.
-  const std::size_t n = order.size();
+  const std::size_t n = order_.size();
   std::size_t same = n - 1;
-  while (same > 0 && later(order[same - 1]) == later(order[n - 1])) --same;
-  out.later_ps = later(order[n - 1]);
-  if (same + 1 < n) out.again = own.operations.end_of(order[same]);
+  while (same > 0 && later(order_[same - 1]) == later(order_[n - 1])) --same;
+  out.later_ps = later(order_[n - 1]);
+  if (same + 1 < n) out.again = own.operations.end_of(order_[same]);
   return out;
 }
-
-}  // namespace
 
 std::map<std::size_t, std::size_t> usual_classes(const std::vector<RankEquivalenceClass>& classes) {
   std::map<std::size_t, std::size_t> out;
@@ -67,12 +56,10 @@ void find_partings(const TrainingStepTimeline& timeline, std::vector<RankEquival
     return timeline.ranks[places.empty() ? c : places[c]];
   };
   const std::map<std::size_t, std::size_t> usual = usual_classes(classes);
-  std::map<std::size_t, Order> orders;  // by role
-  for (const auto& [role, largest] : usual) orders[role] = by_end(times_of(largest));
-  for (std::size_t c = 0; c < classes.size(); ++c) {
-    const std::size_t role = classes[c].role;
-    classes[c].parting = parting_of(times_of(c), times_of(usual.at(role)), orders.at(role));
-  }
+  std::map<std::size_t, PartingsFrom> partings;  // by role
+  for (const auto& [role, largest] : usual) partings.try_emplace(role, times_of(largest));
+  for (std::size_t c = 0; c < classes.size(); ++c)
+    classes[c].parting = partings.at(classes[c].role).of(times_of(c));
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sim/program/timeline.hpp"
@@ -13,6 +14,19 @@ namespace lockstep {
 /// By role the largest class, the first of several, with which others are compared: an index.
 [[nodiscard]] std::map<std::size_t, std::size_t> usual_classes(
     const std::vector<RankEquivalenceClass>& classes);
+
+/// Compares the times of ranks with those of one, `usual`.
+class PartingsFrom {
+ public:
+  /// Keeps a reference.
+  explicit PartingsFrom(const RankTimeline& usual);
+  /// How the times of a rank with as many operations part from them; none: they never do.
+  [[nodiscard]] std::optional<ClassParting> of(const RankTimeline& own) const;
+
+ private:
+  const RankTimeline* usual_;
+  std::vector<std::uint32_t> order_;  // operations by the time at which they end
+};
 
 /// Fills in RankEquivalenceClass::parting from the times of the representatives: `timeline.ranks`
 /// in the order of `classes`, or at these `places`.

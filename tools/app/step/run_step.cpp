@@ -71,9 +71,10 @@ Reported reported(const PreparedTrainingStep& prepared, const SimulatedTrainingS
   return out;
 }
 
-/// The step without what-ifs; none of an unchanged request.
+/// The step without the what-ifs of `changed_step`; none of an unchanged request.
 std::optional<TrainingStepBaseline> baseline_of(const TrainingStepRequest& request,
-                                                Fidelity fidelity) {
+                                                const SimulatedTrainingStep& changed_step,
+                                                const RankSpeeds& speeds) {
   const bool changed = !request.speeds.empty() || !request.simulation.speeds.empty() ||
                        request.links.any() || request.nic;
   if (!changed || request.step_only) return std::nullopt;
@@ -81,13 +82,15 @@ std::optional<TrainingStepBaseline> baseline_of(const TrainingStepRequest& reque
   TrainingStepRequest plain = request;
   plain.speeds.clear();
   plain.simulation.speeds.clear();
-  plain.simulation.fidelity = fidelity;
+  plain.simulation.fidelity = changed_step.fidelity;
   plain.links = {};
   plain.nic.reset();
   plain.trace.clear();
   const PreparedTrainingStep prepared = prepare_step(plain);
   const SimulatedTrainingStep step = simulate_step(prepared);
-  return TrainingStepBaseline{reported(prepared, step).summary.step};
+  TrainingStepBaseline out{reported(prepared, step).summary.step};
+  if (request.compares_ranks) out.classes = classes_against(changed_step, step, speeds);
+  return out;
 }
 
 }  // namespace
@@ -129,7 +132,7 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
   for (ScenarioNote& note : idle_windows(prepared.options.speeds, time))
     out.scenario.notes.push_back(std::move(note));
   out.drawn_ranks = drawn_ranks(request.speeds, scenario.parallel.ranks(), scenario.seed);
-  out.baseline = baseline_of(request, out.step.fidelity);
+  out.baseline = baseline_of(request, out.step, out.options.speeds);
   out.fidelity_check = check_fidelity(request, scenario, out.step.fidelity);
   out.limits = limits_of(out.summary);
   out.provenance = step_provenance(scenario, *prepared.cost, out.step, out.summary);

@@ -19,6 +19,7 @@
 #include "tools/app/step/figure_factors.hpp"
 #include "tools/app/step/metrics/cluster_facts.hpp"
 #include "tools/app/step/metrics/link_use.hpp"
+#include "tools/app/step/metrics/rank_classes.hpp"
 #include "tools/app/step/metrics/rank_memory.hpp"
 #include "tools/app/step/metrics/step_limits.hpp"
 #include "tools/app/step/metrics/step_provenance.hpp"
@@ -56,8 +57,9 @@ struct TrainingStepRequest {
   bool ignore_memory = false;      // simulate even if a rank needs more memory than its GPU has
   /// The step alone: no baseline next to what-ifs, no changes that would fit into memory.
   bool step_only = false;
-  std::string calibration{};  // file; empty: the shipped parameters
-  std::string trace{};        // file to write; empty: none
+  bool compares_ranks = false;  // the baseline has TrainingStepBaseline::classes
+  std::string calibration{};    // file; empty: the shipped parameters
+  std::string trace{};          // file to write; empty: none
   std::vector<int> trace_ranks{};
   std::optional<std::pair<TimePoint, TimePoint>> trace_window{};
   TraceDetail trace_detail = TraceDetail::kernel;
@@ -84,6 +86,9 @@ struct AveragingSteps {
 /// The step without modified GPU speeds, links and NICs, at the same fidelity.
 struct TrainingStepBaseline {
   Duration step;
+  /// If asked for: the classes of the modified step, with partings from the times of this one. None
+  /// where ranks stand for their role.
+  std::optional<std::vector<ShownClass>> classes{};
 };
 
 struct TrainingStepResult {

@@ -89,6 +89,7 @@ TrainingStepRequest request_of(const Options& given) {
   TrainingStepRequest out = given.run.step;
   if (given.run.classes && out.simulation.fold == Folding::automatic)
     out.simulation.fold = Folding::always;
+  out.compares_ranks = given.run.classes;
   const bool tables =
       given.style.is_table() || given.style.format == Format::md || !given.run.report.empty();
   out.suggestions = static_cast<std::size_t>(given.suggestions.value_or(tables ? kSuggestions : 0));

@@ -226,7 +226,7 @@ Json memory_of(const RankMemory& memory) {
   return out;
 }
 
-/// From the largest class of the role; null: its times never differ.
+/// Null: its times never differ.
 Json parting_of(const RankEquivalenceClass& of, const TrainingStepTimeline& timeline) {
   if (!of.parting) return nullptr;
   constexpr double kPicosecond = 1e-12;
@@ -249,16 +249,12 @@ Json class_of(const ShownClass& each, const TrainingStepTimeline& timeline) {
           {"members", std::move(ranges)}};
 }
 
-/// How many classes the ranks were folded into; the classes themselves where asked for.
-Json fold_of(const RunOptions& options, const TrainingStepResult& result) {
-  const SimulatedTrainingStep& step = result.step;
-  Json out{{"folded", !step.classes.empty()}, {"classes", step.classes.size()}};
-  if (!options.classes) return out;
+/// Adds the classes, and how far differences of their times have come by when.
+void add_classes(const std::vector<ShownClass>& shown, const TrainingStepTimeline& timeline,
+                 Json& out) {
   Json classes = Json::array();
-  const std::vector<ShownClass> shown = shown_classes(step, result.options.speeds);
-  for (const ShownClass& each : shown) classes.push_back(class_of(each, step.timeline));
+  for (const ShownClass& each : shown) classes.push_back(class_of(each, timeline));
   out["members"] = std::move(classes);
-  out["distinct_times"] = distinct_histories(step.timeline);
   Json& reach = out["reach"] = Json::array();
   for (const app::ClassReach& each : app::reach_of(shown))
     reach.push_back(
@@ -269,6 +265,19 @@ Json fold_of(const RunOptions& options, const TrainingStepResult& result) {
       {"shifted_ranks", merges.shifted},
       {"last_at_s", merges.same + merges.shifted > 0 ? Json(merges.last.since_start().seconds())
                                                      : Json(nullptr)}};
+}
+
+/// How many classes the ranks were folded into; where asked for the classes themselves, compared
+/// with the largest of the role and, as "from_unchanged", with the step without changes.
+Json fold_of(const RunOptions& options, const TrainingStepResult& result) {
+  const SimulatedTrainingStep& step = result.step;
+  Json out{{"folded", !step.classes.empty()}, {"classes", step.classes.size()}};
+  if (!options.classes) return out;
+  add_classes(shown_classes(step, result.options.speeds), step.timeline, out);
+  out["distinct_times"] = distinct_histories(step.timeline);
+  if (!result.baseline || !result.baseline->classes) return out;
+  Json& changed = out["from_unchanged"] = Json::object();
+  add_classes(*result.baseline->classes, step.timeline, changed);
   return out;
 }
 

@@ -11,9 +11,9 @@
 
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
-#include "strategies/step/lowering/class_partings.hpp"
 #include "tools/app/step/metrics/steps_in_a_row.hpp"
 #include "tools/lockstep/output/memory_text.hpp"
+#include "tools/lockstep/run/class_table.hpp"
 #include "tools/lockstep/run/headline.hpp"
 #include "tools/lockstep/run/text/aligned.hpp"
 #include "tools/lockstep/run/text/expert_notes.hpp"
@@ -326,104 +326,6 @@ RunTable variant_table(const TrainingStepResult& result,
       table.notes.push_back(fmt::format("{} cannot run: {}", each.name, each.problem));
     }
   }
-  return table;
-}
-
-/// "from 12.3 ms (grad.5) on; later by 2 us from 40 ms on", of the largest class of the role.
-std::string parting_text(const RankEquivalenceClass& of, const TrainingStepTimeline& timeline) {
-  if (!of.parting) return of.difference.empty() ? "" : "never";
-  const ClassParting& parting = *of.parting;
-  std::string out = fmt::format("from {} ({})", to_string(parting.at.since_start()),
-                                timeline.roles[of.role].name(parting.operation));
-  if (!parting.again) return out;
-  const std::string again = to_string(parting.again->since_start());
-  if (parting.later_ps == 0) return out + " until " + again;
-  return fmt::format("{}; {} {} from {} on", out,
-                     to_string(Duration::picoseconds(std::abs(parting.later_ps))),
-                     parting.later_ps > 0 ? "later" : "earlier", again);
-}
-
-/// "0-7", of several classes the first rank.
-std::string ranks_text(const app::ClassGroup& group) {
-  return group.classes == 1 ? text_of(group.first.ranges)
-                            : fmt::format("{}, ...", group.first.of.representative);
-}
-
-/// Classes after many others have no description of their own.
-std::string difference_text(const RankEquivalenceClass& of) {
-  if (of.difference.empty() && of.parting) return "different peers or links (direct or indirect)";
-  return of.difference;
-}
-
-constexpr std::string_view kOrderOfClasses =
-    "from those of the largest class of the role, the first of several; those that part first come "
-    "first, and of classes that part at the same operation the first is shown (--format json lists "
-    "all in fold.members)";
-
-/// How many ranks have had other times than the largest class of their role by when, whatever the
-/// reason, and what became of them.
-void add_spread(const std::vector<app::ShownClass>& classes, std::vector<std::string>& out) {
-  constexpr std::size_t kPoints = 5;
-  std::vector<app::ClassReach> reach = app::reach_of(classes);
-  if (reach.empty()) return;
-  const std::string first = fmt::format("rank {}", reach.front().rank);
-  std::vector<std::string> points;
-  for (std::size_t i = 0; i < reach.size(); ++i) {
-    if (i + 1 < reach.size() && i + 1 >= kPoints) continue;
-    if (i + 1 == reach.size() && i >= kPoints) points.emplace_back("...");
-    points.push_back(
-        fmt::format("{} from {}", reach[i].ranks, to_string(reach[i].at.since_start())));
-  }
-  out.push_back(fmt::format(
-      "ranks whose times have differed from those of the largest class of their role, {} first: {}",
-      first, fmt::join(points, ", ")));
-  const app::ClassMerges merges = app::merges_of(classes);
-  if (merges.same + merges.shifted == 0) return;
-  out.push_back(fmt::format(
-      "of these {} have its times again, and {} are later or earlier by the same to the end, "
-      "all from {} on",
-      merges.same, merges.shifted, to_string(merges.last.since_start())));
-}
-
-RunTable class_table(const TrainingStepResult& result) {
-  constexpr std::size_t kGroupsShown = 32;
-  RunTable table{{how_simulated(result.step)},
-                 {"ranks", "of them", "classes", "role", "differ", "times differ"},
-                 {},
-                 {}};
-  const std::vector<app::ShownClass> classes =
-      app::shown_classes(result.step, result.options.speeds);
-  if (classes.empty()) {
-    table.notes.emplace_back("ranks of one role are one class here; --fidelity all has others");
-    return table;
-  }
-  if (result.step.classes.empty()) {
-    table.notes.push_back(fmt::format(
-        "{} classes of ranks with the same times, which nothing was folded by; they differ "
-        "{}",
-        classes.size(), kOrderOfClasses));
-  } else {
-    table.notes.push_back(fmt::format("{} of {} classes have times of their own; they differ {}",
-                                      distinct_histories(result.step.timeline),
-                                      result.step.classes.size(), kOrderOfClasses));
-  }
-  add_spread(classes, table.notes);
-  const std::vector<app::ClassGroup> groups = app::class_groups(classes);
-  std::int64_t more = 0;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const app::ClassGroup& group = groups[i];
-    if (i >= kGroupsShown) {
-      more += group.ranks;
-      continue;
-    }
-    const RankEquivalenceClass& of = group.first.of;
-    table.rows.push_back({ranks_text(group), fmt::format("{}", group.ranks),
-                          fmt::format("{}", group.classes), group.first.role, difference_text(of),
-                          parting_text(of, result.step.timeline)});
-  }
-  if (groups.size() > kGroupsShown)
-    table.footer =
-        fmt::format("and {} more, with {} ranks in all", groups.size() - kGroupsShown, more);
   return table;
 }
 

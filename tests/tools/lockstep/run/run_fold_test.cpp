@@ -251,6 +251,47 @@ TEST_CASE("classes of an unfolded step are the ranks with the same times") {
                  "--fidelity all has others"));
 }
 
+TEST_CASE("classes of a step with changes are compared with the step without them") {
+  CHECK_FALSE(
+      json_of(run("data-parallel-from-scratch", "--classes"))["fold"].contains("from_unchanged"));
+  const std::string slow = run("data-parallel-from-scratch", "--set-rank 3=0.5 --classes ");
+  const Json folded = json_of(slow);
+  const Json changed = folded["fold"]["from_unchanged"];
+  // Nobody is late before the slow rank is; all wait for it in the first all-reduce.
+  CHECK(changed["reach"][0]["rank"] == 3);
+  CHECK(changed["reach"][0]["ranks"] == 1);
+  CHECK(changed["reach"].back()["ranks"] == 8);
+  std::int64_t ranks = 0;
+  for (const Json& each : changed["members"]) {
+    CHECK_FALSE(each["parts"].is_null());
+    ranks += each["ranks"].get<std::int64_t>();
+  }
+  CHECK(ranks == 8);
+  CHECK(json_of(slow + "--fold off")["fold"]["from_unchanged"]["reach"] == changed["reach"]);
+  const std::string text = output_of(slow);
+  CHECK(contains(text, "theirs without the changes, rank 3 first: 1 from "));
+  CHECK(contains(text, "computes at 0.5 of the speed"));
+}
+
+TEST_CASE("ranks that a change does not reach have the times of the step without it") {
+  // A GPU that is slow after the last kernel of the step changes nothing; one that is slow while it
+  // waits neither.
+  const Json fold =
+      json_of(run("mlp-two-gpus", "--set-rank 1 compute=0.5,from=3s,until=4s --classes"))["fold"];
+  CHECK(fold["from_unchanged"]["reach"].empty());
+  for (const Json& each : fold["from_unchanged"]["members"]) CHECK(each["parts"].is_null());
+  // The first part at which rank 1 is late is at most as early as its window, and both meet again
+  // behind it by the same, since they exchange.
+  const Json window = json_of(run("mlp-two-gpus",
+                                  "--set-rank 1 compute=0.5,from=100us,until=300us "
+                                  "--classes"))["fold"]["from_unchanged"];
+  CHECK(window["reach"].size() == 2);
+  CHECK(window["reach"][0]["rank"] == 1);
+  CHECK(window["reach"][0]["at_s"].get<double>() >= 100e-6);
+  CHECK(window["merged"]["shifted_ranks"] == 2);
+  CHECK(window["members"][0]["parts"]["later_s"] == window["members"][1]["parts"]["later_s"]);
+}
+
 TEST_CASE("what --fold and --set-rank do not take is refused") {
   const std::string mlp = "lockstep run configs/scenarios/mlp-two-gpus.json ";
   check_refused(mlp + "--fold on", "--fold: expected auto or off, got \"on\"");

@@ -16,9 +16,13 @@ namespace {
 /// Of descriptions of speeds: "computes at 0.8 of the speed".
 constexpr std::string_view kSpeed = "computes ";
 
+}  // namespace
+
 bool has_own_speed(const RankEquivalenceClass& of) {
   return of.difference.starts_with(kSpeed);
 }
+
+namespace {
 
 /// Other differences of single classes say the same in many words: where links begin and end.
 using Reason = std::tuple<std::size_t, std::int64_t, std::string>;
@@ -62,35 +66,89 @@ bool simulates_all(const SimulatedTrainingStep& step) {
   return step.fidelity == Fidelity::all_ranks && step.timeline.representative_of.empty();
 }
 
-std::vector<ShownClass> without_ranges(const std::vector<RankEquivalenceClass>& classes,
-                                       const SimulatedTrainingStep& step) {
-  std::vector<ShownClass> out;
-  for (const RankEquivalenceClass& each : classes)
-    out.push_back({each, step.timeline.program->roles[each.role].name, {}});
+/// Ranks by classes, and where their times are.
+struct ClassedRanks {
+  std::vector<RankEquivalenceClass> classes{};
+  std::vector<std::size_t> times{};  // of each class: its place in `timeline.ranks`
+  std::vector<std::pair<int, std::uint32_t>> class_of{};  // ranks in order, each with its class
+};
+
+ClassedRanks classed_ranks(const SimulatedTrainingStep& step) {
+  ClassedRanks out;
+  const TrainingStepTimeline& timeline = step.timeline;
+  if (!step.classes.empty()) {
+    out.classes = step.classes;
+    for (std::size_t c = 0; c < out.classes.size(); ++c) out.times.push_back(c);
+    for (std::size_t rank = 0; rank < timeline.representative_of.size(); ++rank)
+      out.class_of.emplace_back(static_cast<int>(rank), timeline.representative_of[rank]);
+  } else if (simulates_all(step)) {
+    EqualTimes equal = equal_times(timeline);
+    out.classes = std::move(equal.classes);
+    out.times.resize(out.classes.size());
+    for (std::size_t i = timeline.ranks.size(); i-- > 0;) out.times[equal.class_of[i]] = i;
+    for (std::size_t i = 0; i < timeline.ranks.size(); ++i)
+      out.class_of.emplace_back(timeline.ranks[i].rank, equal.class_of[i]);
+  }
   return out;
+}
+
+void largest_first(std::vector<ShownClass>& classes) {
+  std::stable_sort(classes.begin(), classes.end(), [](const ShownClass& a, const ShownClass& b) {
+    return a.of.members > b.of.members;
+  });
+}
+
+void add_own_speeds(const RankSpeeds& speeds, std::vector<ShownClass>& to) {
+  for (ShownClass& each : to)
+    if (const auto own = speeds.find(each.of.representative); own != speeds.end())
+      each.of.difference = description(own->second);
 }
 
 }  // namespace
 
 std::vector<ShownClass> shown_classes(const SimulatedTrainingStep& step, const RankSpeeds& speeds) {
+  const ClassedRanks ranks = classed_ranks(step);
   std::vector<ShownClass> out;
-  if (step.classes.empty() && simulates_all(step)) {
-    const EqualTimes equal = equal_times(step.timeline);
-    out = without_ranges(equal.classes, step);
-    for (ShownClass& each : out)
-      if (const auto own = speeds.find(each.of.representative); own != speeds.end())
-        each.of.difference = description(own->second);
-    for (std::size_t i = 0; i < equal.class_of.size(); ++i)
-      add_rank(step.timeline.ranks[i].rank, out[equal.class_of[i]].ranges);
-  } else {
-    out = without_ranges(step.classes, step);
-    const std::vector<std::uint32_t>& representative_of = step.timeline.representative_of;
-    for (std::size_t rank = 0; rank < representative_of.size(); ++rank)
-      add_rank(static_cast<int>(rank), out[representative_of[rank]].ranges);
+  for (const RankEquivalenceClass& each : ranks.classes)
+    out.push_back({each, step.timeline.program->roles[each.role].name, {}});
+  if (step.classes.empty()) add_own_speeds(speeds, out);
+  for (const auto& [rank, place] : ranks.class_of) add_rank(rank, out[place].ranges);
+  largest_first(out);
+  return out;
+}
+
+std::optional<std::vector<ShownClass>> classes_against(const SimulatedTrainingStep& step,
+                                                       const SimulatedTrainingStep& other,
+                                                       const RankSpeeds& speeds) {
+  if (!simulates_all(step) && step.classes.empty()) return std::nullopt;
+  if (!simulates_all(other) && other.classes.empty()) return std::nullopt;
+  const ClassedRanks own = classed_ranks(step);
+  const ClassedRanks theirs = classed_ranks(other);
+  if (own.class_of.size() != theirs.class_of.size()) return std::nullopt;
+  std::map<std::uint32_t, PartingsFrom> partings;  // by class of `other`
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> places;
+  std::vector<ShownClass> out;
+  for (std::size_t i = 0; i < own.class_of.size(); ++i) {
+    const auto& [rank, c] = own.class_of[i];
+    const auto& [same_rank, usual] = theirs.class_of[i];
+    const RankTimeline& times = step.timeline.ranks[own.times[c]];
+    const RankTimeline& usual_times = other.timeline.ranks[theirs.times[usual]];
+    if (rank != same_rank || times.operations.size() != usual_times.operations.size())
+      return std::nullopt;
+    const auto [place, is_new] = places.try_emplace({c, usual}, out.size());
+    if (is_new) {
+      RankEquivalenceClass of = own.classes[c];
+      of.representative = rank;
+      of.members = 0;
+      of.parting = partings.try_emplace(usual, usual_times).first->second.of(times);
+      out.push_back({std::move(of), step.timeline.program->roles[times.role].name, {}});
+    }
+    ShownClass& shown = out[place->second];
+    ++shown.of.members;
+    add_rank(rank, shown.ranges);
   }
-  std::stable_sort(out.begin(), out.end(), [](const ShownClass& a, const ShownClass& b) {
-    return a.of.members > b.of.members;
-  });
+  if (step.classes.empty()) add_own_speeds(speeds, out);
+  largest_first(out);
   return out;
 }
 

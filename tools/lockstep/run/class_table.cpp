@@ -1,0 +1,139 @@
+#include "tools/lockstep/run/class_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strategies/step/lowering/class_partings.hpp"
+#include "tools/app/step/metrics/rank_classes.hpp"
+#include "tools/lockstep/run/text/step_words.hpp"
+
+namespace lockstep::cli {
+
+namespace {
+
+/// "from 12.3 ms (grad.5) on; later by 2 us from 40 ms on"; `is_usual`: of the largest class of the
+/// role, from whose times others part.
+std::string parting_text(const RankEquivalenceClass& of, const TrainingStepTimeline& timeline,
+                         bool is_usual) {
+  if (!of.parting) return is_usual ? "" : "never";
+  const ClassParting& parting = *of.parting;
+  std::string out = fmt::format("from {} ({})", to_string(parting.at.since_start()),
+                                timeline.roles[of.role].name(parting.operation));
+  if (!parting.again) return out;
+  const std::string again = to_string(parting.again->since_start());
+  if (parting.later_ps == 0) return out + " until " + again;
+  return fmt::format("{}; {} {} from {} on", out,
+                     to_string(Duration::picoseconds(std::abs(parting.later_ps))),
+                     parting.later_ps > 0 ? "later" : "earlier", again);
+}
+
+/// "0-7", of several classes the first rank.
+std::string ranks_text(const app::ClassGroup& group) {
+  return group.classes == 1 ? text_of(group.first.ranges)
+                            : fmt::format("{}, ...", group.first.of.representative);
+}
+
+/// Classes after many others have no description of their own.
+std::string difference_text(const RankEquivalenceClass& of, bool unchanged) {
+  // From the step without changes nothing else is known to differ: the operation says why.
+  if (unchanged) return app::has_own_speed(of) ? of.difference : "";
+  if (of.difference.empty() && of.parting) return "different peers or links (direct or indirect)";
+  return of.difference;
+}
+
+constexpr std::string_view kOrderOfClasses =
+    "those that part first come first, and of classes that part at the same operation the first is "
+    "shown (--format json lists all)";
+
+/// Whose times a class's are compared with.
+std::string_view compared_with(bool unchanged) {
+  return unchanged ? "those that its ranks have without the changes"
+                   : "those of the largest class of the role, the first of several";
+}
+
+/// How many ranks have had other times by when, whatever the reason, and what became of them.
+void add_spread(const std::vector<app::ShownClass>& classes, bool unchanged,
+                std::vector<std::string>& out) {
+  constexpr std::size_t kPoints = 5;
+  std::vector<app::ClassReach> reach = app::reach_of(classes);
+  if (reach.empty()) return;
+  const std::string first = fmt::format("rank {}", reach.front().rank);
+  std::vector<std::string> points;
+  for (std::size_t i = 0; i < reach.size(); ++i) {
+    if (i + 1 < reach.size() && i + 1 >= kPoints) continue;
+    if (i + 1 == reach.size() && i >= kPoints) points.emplace_back("...");
+    points.push_back(
+        fmt::format("{} from {}", reach[i].ranks, to_string(reach[i].at.since_start())));
+  }
+  out.push_back(fmt::format(
+      "ranks whose times have differed from {}, {} first: {}",
+      unchanged ? "theirs without the changes" : "those of the largest class of their role", first,
+      fmt::join(points, ", ")));
+  const app::ClassMerges merges = app::merges_of(classes);
+  if (merges.same + merges.shifted == 0) return;
+  out.push_back(fmt::format(
+      "of these {} have {} times again, and {} are later or earlier by the same to the end, "
+      "all from {} on",
+      merges.same, unchanged ? "those" : "its", merges.shifted,
+      to_string(merges.last.since_start())));
+}
+
+std::string intro(const TrainingStepResult& result, std::size_t classes, bool unchanged) {
+  const std::string counted =
+      result.step.classes.empty()
+          ? fmt::format("{} classes of ranks with the same times, which nothing was folded by",
+                        classes)
+          : fmt::format("{} of {} classes have times of their own",
+                        distinct_histories(result.step.timeline), result.step.classes.size());
+  return fmt::format("{}; times are compared with {}; {}", counted, compared_with(unchanged),
+                     kOrderOfClasses);
+}
+
+}  // namespace
+
+RunTable class_table(const TrainingStepResult& result) {
+  constexpr std::size_t kGroupsShown = 32;
+  RunTable table{{how_simulated(result.step)},
+                 {"ranks", "of them", "classes", "role", "differ", "times differ"},
+                 {},
+                 {}};
+  const bool unchanged = result.baseline && result.baseline->classes;
+  if (unchanged) table.headings[4] = "own change";
+  const std::vector<app::ShownClass> of_step =
+      app::shown_classes(result.step, result.options.speeds);
+  if (of_step.empty()) {
+    table.notes.emplace_back("ranks of one role are one class here; --fidelity all has others");
+    return table;
+  }
+  const std::vector<app::ShownClass>& classes = unchanged ? *result.baseline->classes : of_step;
+  table.notes.push_back(intro(result, of_step.size(), unchanged));
+  add_spread(classes, unchanged, table.notes);
+  const std::vector<app::ClassGroup> groups = app::class_groups(classes);
+  std::int64_t more = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const app::ClassGroup& group = groups[i];
+    if (i >= kGroupsShown) {
+      more += group.ranks;
+      continue;
+    }
+    const RankEquivalenceClass& of = group.first.of;
+    const bool is_usual = !unchanged && of.difference.empty();
+    table.rows.push_back({ranks_text(group), fmt::format("{}", group.ranks),
+                          fmt::format("{}", group.classes), group.first.role,
+                          difference_text(of, unchanged),
+                          parting_text(of, result.step.timeline, is_usual)});
+  }
+  if (groups.size() > kGroupsShown)
+    table.footer =
+        fmt::format("and {} more, with {} ranks in all", groups.size() - kGroupsShown, more);
+  return table;
+}
+
+}  // namespace lockstep::cli
