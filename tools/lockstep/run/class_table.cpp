@@ -48,16 +48,6 @@ std::string difference_text(const RankEquivalenceClass& of, bool unchanged) {
   return of.difference;
 }
 
-constexpr std::string_view kOrderOfClasses =
-    "those that part first come first, and of classes that part at the same operation the first is "
-    "shown (--format json lists all)";
-
-/// Whose times a class's are compared with.
-std::string_view compared_with(bool unchanged) {
-  return unchanged ? "those that its ranks have without the changes"
-                   : "those of the largest class of the role, the first of several";
-}
-
 /// How many ranks have had other times by when, whatever the reason, and what became of them.
 void add_spread(const std::vector<app::ShownClass>& classes, bool unchanged,
                 std::vector<std::string>& out) {
@@ -74,26 +64,38 @@ void add_spread(const std::vector<app::ShownClass>& classes, bool unchanged,
   }
   out.push_back(fmt::format(
       "ranks whose times have differed from {}, {} first: {}",
-      unchanged ? "theirs without the changes" : "those of the largest class of their role", first,
-      fmt::join(points, ", ")));
+      unchanged ? "their own without the changes" : "those of the largest class of their role",
+      first, fmt::join(points, ", ")));
   const app::ClassMerges merges = app::merges_of(classes);
-  if (merges.same + merges.shifted == 0) return;
-  out.push_back(fmt::format(
-      "of these {} have {} times again, and {} are later or earlier by the same to the end, "
-      "all from {} on",
-      merges.same, unchanged ? "those" : "its", merges.shifted,
-      to_string(merges.last.since_start())));
+  std::vector<std::string> ends;
+  if (merges.same > 0) ends.push_back(fmt::format("{} have the same times again", merges.same));
+  if (merges.shifted > 0)
+    ends.push_back(fmt::format("{} are later or earlier by the same to the end", merges.shifted));
+  if (ends.empty()) return;
+  std::string text = fmt::format("of these {}, all from {} on", fmt::join(ends, ", and "),
+                                 to_string(merges.last.since_start()));
+  if (const std::int64_t others = reach.back().ranks - merges.same - merges.shifted; others > 0)
+    text += fmt::format("; {} {} otherwise, to the last operation", others,
+                        others == 1 ? "differs" : "differ");
+  out.push_back(std::move(text));
 }
 
-std::string intro(const TrainingStepResult& result, std::size_t classes, bool unchanged) {
-  const std::string counted =
-      result.step.classes.empty()
-          ? fmt::format("{} classes of ranks with the same times, which nothing was folded by",
-                        classes)
-          : fmt::format("{} of {} classes have times of their own",
-                        distinct_histories(result.step.timeline), result.step.classes.size());
-  return fmt::format("{}; times are compared with {}; {}", counted, compared_with(unchanged),
-                     kOrderOfClasses);
+/// How many classes there are, and what their times are compared with.
+void add_intro(const TrainingStepResult& result, std::size_t classes, bool unchanged,
+               std::vector<std::string>& out) {
+  if (result.step.classes.empty()) {
+    out.push_back(fmt::format(
+        "{} classes of ranks with the same times, which nothing was folded by", classes));
+  } else {
+    out.push_back(fmt::format("{} classes, {} of them with different times", classes,
+                              distinct_histories(result.step.timeline)));
+  }
+  out.emplace_back(unchanged ? "times of ranks are compared with their own without the changes"
+                             : "times of ranks are compared with those of the largest class of "
+                               "their role, the first of several");
+  out.emplace_back(
+      "those that part first come first; of classes that part at the same operation the first is "
+      "shown (--format json lists all)");
 }
 
 }  // namespace
@@ -105,7 +107,8 @@ RunTable class_table(const TrainingStepResult& result) {
                  {},
                  {}};
   const bool unchanged = result.baseline && result.baseline->classes;
-  if (unchanged) table.headings[4] = "own change";
+  if (unchanged) table.headings[4] = "speed";
+  if (unchanged) table.headings[5] = "times differ from those without the changes";
   const std::vector<app::ShownClass> of_step =
       app::shown_classes(result.step, result.options.speeds);
   if (of_step.empty()) {
@@ -113,7 +116,7 @@ RunTable class_table(const TrainingStepResult& result) {
     return table;
   }
   const std::vector<app::ShownClass>& classes = unchanged ? *result.baseline->classes : of_step;
-  table.notes.push_back(intro(result, of_step.size(), unchanged));
+  add_intro(result, of_step.size(), unchanged, table.notes);
   add_spread(classes, unchanged, table.notes);
   const std::vector<app::ClassGroup> groups = app::class_groups(classes);
   std::int64_t more = 0;

@@ -73,6 +73,8 @@ std::string how_simulated(const SimulatedTrainingStep& step) {
         weighs_traffic(*step.timeline.program) ? ", so traffic weights have no effect" : "");
   }
   if (step.classes.empty()) return "every rank simulated";
+  if (step.classes.size() == step.timeline.representative_of.size())
+    return fmt::format("all {} ranks, no two of them equivalent", ranks);
   const std::size_t hosts =
       step.timeline.representative_of.size() - static_cast<std::size_t>(ranks);
   return fmt::format("all {} ranks{}, folded into {} class{}", ranks,
