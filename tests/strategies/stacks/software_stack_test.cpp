@@ -74,6 +74,19 @@ TEST_CASE("gradients by the precision of the weights, or in one for all") {
   CHECK(bridge.gradient_passes == std::set<GradientPass>{GradientPass::zero});
 }
 
+// DeepSpeed runtime/zero/stage_1_and_2.py (0.19.6), allreduce_and_scatter: a bucket of ZeRO-1 is
+// all-reduced, of which each rank copies its part. Megatron-LM's distributed optimizer scatters.
+TEST_CASE("DeepSpeed's ZeRO-1 all-reduces gradients, Megatron-LM's scatters their sum") {
+  for (const char* id : {"blocking", "blocking-bf16", "deepspeed-bf16"}) {
+    CAPTURE(id);
+    CHECK_FALSE(find_software_stack(kStacks, id).scatter_gradients);
+  }
+  for (const char* id : {"unfused", "unfused-2022", "transformer-engine"}) {
+    CAPTURE(id);
+    CHECK(find_software_stack(kStacks, id).scatter_gradients);
+  }
+}
+
 /// Tensors that autograd reads and writes besides a GEMM's operands, with heads of 128 and 2048
 /// tokens, where queries, keys, values and the context have a sixteenth of the numbers of scores.
 TEST_CASE("Megatron-LM's unfused attention moves what autograd adds to its GEMMs") {
