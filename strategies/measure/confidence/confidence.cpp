@@ -23,7 +23,7 @@ constexpr double kShare = 0.8;
 constexpr double kShareOutside = 0.95;
 /// Of log(measured / simulated): errors are kept with four digits.
 constexpr double kLeastSpread = 0.0005;
-/// Beyond the largest that was checked by more than this is outside.
+/// Beyond the largest or below the smallest that was checked by more than this is outside.
 constexpr double kSlack = 1.25;
 
 double logs_apart(double a, double b) {
@@ -168,9 +168,12 @@ class Outside {
     word("precision", &RunKind::precision);
     for (const auto& [property, value] : kind_.features) feature(property, value);
     number("GPUs", [](const RunKind& k) { return static_cast<double>(k.gpus); });
-    number("parameters", [](const RunKind& k) { return k.parameters; });
-    number("tokens of a sequence",
-           [](const RunKind& k) { return static_cast<double>(k.sequence); });
+    const auto parameters = [](const RunKind& k) { return k.parameters; };
+    const auto sequence = [](const RunKind& k) { return static_cast<double>(k.sequence); };
+    number("parameters", parameters);
+    at_least("parameters", parameters);
+    number("tokens of a sequence", sequence);
+    if (kind_.sequence > 1) at_least("tokens of a sequence", sequence);
     number("tensor parallelism", [](const RunKind& k) { return static_cast<double>(k.tp); });
     number("pipeline stages", [](const RunKind& k) { return static_cast<double>(k.pp); });
     number("context parallelism", [](const RunKind& k) { return static_cast<double>(k.cp); });
@@ -202,6 +205,14 @@ class Outside {
     for (const ValidatedRun& run : checked_) most = std::max(most, get(run.kind));
     if (get(kind_) > most * kSlack)
       out_.push_back({property, count_text(get(kind_)), "up to " + count_text(most)});
+  }
+
+  template <class Get>
+  void at_least(const char* property, Get get) {
+    double least = get(checked_.front().kind);
+    for (const ValidatedRun& run : checked_) least = std::min(least, get(run.kind));
+    if (get(kind_) * kSlack < least)
+      out_.push_back({property, count_text(get(kind_)), "from " + count_text(least) + " on"});
   }
 
   const RunKind& kind_;

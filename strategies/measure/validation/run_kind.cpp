@@ -1,10 +1,13 @@
 #include "strategies/measure/validation/run_kind.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "sim/base/math.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
+#include "topologies/graph/cluster_data.hpp"
 
 namespace lockstep {
 
@@ -35,6 +38,42 @@ void add_attention(const TransformerConfig& model, Features& out) {
   if (model.mtp) out.emplace("prediction", "of several tokens");
 }
 
+/// What GPUs of a node exchange data over, unless it is a switch of NVLink.
+void add_node(const Cluster& cluster, Features& out) {
+  const ClusterData& data = cluster.data();
+  bool switched = false;
+  bool nvlink = false;
+  for (std::size_t id = 0; id < data.node_links(); ++id) {
+    const ClusterLink& link = data.links[id];
+    switched = switched || cluster.vertex(link.to).kind == VertexKind::nvswitch;
+    nvlink = nvlink || link.kind == LinkKind::nvlink;
+  }
+  if (switched) return;
+  out.emplace("GPUs of a node", nvlink ? "linked without switches" : "without NVLink");
+}
+
+/// Networks that are not NICs under switches of one place.
+void add_fabric(const Cluster& cluster, Features& out) {
+  // Within a hall cables take less than a microsecond; 20 us are 4 km of fiber.
+  constexpr Duration kDistant = Duration::picoseconds(20'000'000);
+  const ClusterData& data = cluster.data();
+  if (data.transport_latency > Duration{}) out.emplace("fabric", "of slow transport, such as EFA");
+  for (std::size_t id = 0; id < data.switch_links.size(); ++id)
+    if (data.switch_links[id].figures.latency > kDistant) out.emplace("fabric", "of several sites");
+}
+
+void add_cluster(const Cluster& cluster, int gpus, Features& out) {
+  if (gpus < 2) return;
+  if (!cluster.dimensions().empty()) {
+    out.emplace("cluster", "ring or torus");
+    return;
+  }
+  const int per_node = std::max(1, cluster.gpus_per_node());
+  if (per_node > 1) add_node(cluster, out);
+  if (gpus > per_node && per_node == 1) out.emplace("cluster", "of single GPUs");
+  if (gpus > per_node) add_fabric(cluster, out);
+}
+
 void add_layout(const ParallelConfig& parallel, Features& out) {
   const auto add = [&out](bool has, const char* property, std::string_view value) {
     if (has) out.emplace(property, value);
@@ -48,6 +87,18 @@ void add_layout(const ParallelConfig& parallel, Features& out) {
   add(parallel.exchange != GradientExchange::all_reduce, "gradients exchanged by",
       name_of(exchange_names(), parallel.exchange));
   add(!parallel.algorithms.empty(), "collective algorithms", "of parallel.algorithms");
+  add(parallel.zero > 0, "ZeRO stage", std::to_string(parallel.zero));
+  add(parallel.zero == 3 && !parallel.reshard_after_forward, "ZeRO-3",
+      "that keeps gathered weights for backward");
+  add(parallel.etp > 0 && parallel.etp != parallel.tp, "experts",
+      "with tensor parallelism of their own");
+  add(parallel.ep > 1 && parallel.overlaps(Overlap::ep), "overlap", "ep");
+  add(parallel.updates_by_bucket(), "weights updated", "by bucket");
+  add(parallel.delay_wgrad_compute, "gradients of weights", "after the next all-to-all");
+  const bool modules = parallel.recompute == Recompute::selective &&
+                       parallel.recompute_modules != std::set{RecomputeModule::core_attn};
+  add(modules, "recomputation", "of other modules than the core of attention");
+  add(parallel.precision == Dtype::fp8, "recipe of fp8", parallel.recipe.id);
 }
 
 void add_states(const StateConfig& state, Features& out) {
@@ -56,6 +107,9 @@ void add_states(const StateConfig& state, Features& out) {
   if (state.moments != Dtype::fp32)
     out.emplace("optimizer moments in", name_of(stored_names(), state.moments));
   if (state.offload) out.emplace("optimizer states", "on the host");
+  if (is_narrow(state.weights)) out.emplace("weights in", name_of(stored_names(), state.weights));
+  if (!state.master && state.weights != Dtype::fp32)
+    out.emplace("weights", "without a copy in fp32");
 }
 
 Features features_of(const Scenario& scenario) {
@@ -63,6 +117,7 @@ Features features_of(const Scenario& scenario) {
   if (const auto* model = scenario.model.transformer()) add_attention(*model, out);
   add_layout(scenario.parallel, out);
   add_states(scenario.parallel.state, out);
+  add_cluster(scenario.cluster.cluster, scenario.parallel.ranks(), out);
   return out;
 }
 

@@ -299,7 +299,7 @@ std::vector<HeadlineEntry> headline_of(const RunOptions& options,
 std::vector<std::string> extrapolation_lines(const Confidence& confidence) {
   std::vector<std::string> out;
   for (const ExtrapolatedProperty& each : confidence.outside) {
-    const bool number = each.checked.rfind("up to ", 0) == 0;
+    const bool number = each.checked.starts_with("up to ") || each.checked.starts_with("from ");
     const bool counted = number && each.property.ends_with('s');  // "128 GPUs"
     if (number && !counted)
       out.push_back(fmt::format("extrapolated: {} {} (validated {})", each.property, each.value,

@@ -159,6 +159,23 @@ TEST_CASE("a group counts once, whatever its number of runs") {
   CHECK(interval_width(all).inside == doctest::Approx(0).epsilon(1e-9));
 }
 
+TEST_CASE("models and sequences smaller than all validated ones by a quarter are outside") {
+  RunKind validated = a_kind();
+  validated.parameters = 1e9;
+  validated.sequence = 1024;
+  const ValidatedRuns checked{runs("g", validated, 10, 0), {}};
+  RunKind kind = validated;
+  kind.parameters = 0.81e9;
+  CHECK_FALSE(confidence_of(1000_ms, kind, checked).extrapolated());
+  kind.parameters = 0.79e9;
+  kind.sequence = 128;
+  const Confidence of = confidence_of(1000_ms, kind, checked);
+  REQUIRE(of.outside.size() == 2);
+  CHECK(of.outside[0].value == "790000000");
+  CHECK(of.outside[0].checked == "from 1 billion on");
+  CHECK(of.outside[1].checked == "from 1024 on");
+}
+
 TEST_CASE("what no validated run has is reported") {
   const ValidatedRuns checked{runs("g", a_kind(), 10, 0), {}};
   RunKind other = a_kind();
