@@ -135,6 +135,18 @@ Program build_forward_program(const ModelConfig& model, const ParallelConfig& pa
   return std::move(step.program);
 }
 
+Bytes weight_bytes(const ModelConfig& model, const ParallelConfig& parallel) {
+  const ModelGraph graph = build_model(model, build_options(parallel));
+  Bytes out;
+  for (const int kind : graph.chain) {
+    for (const TensorId id : graph.blocks[static_cast<std::size_t>(kind)].weights) {
+      const Tensor& weight = graph.tensors[id];
+      out += storage(weight.dtype, global_elements(weight));
+    }
+  }
+  return out;
+}
+
 ProgramOfBlocks build_blocks(const ModelConfig& model, const ParallelConfig& parallel,
                              int gpus_per_node, const BuildProgramOptions& options) {
   TrainingStepAssembly step = start_step(model, parallel, gpus_per_node);

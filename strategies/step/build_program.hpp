@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/units.hpp"
 #include "sim/program/program.hpp"
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_config.hpp"
@@ -62,5 +63,9 @@ struct BuildProgramOptions {
 /// gathers of sharded weights: an evaluation of one global batch. Requires as build_program().
 [[nodiscard]] Program build_forward_program(const ModelConfig& model,
                                             const ParallelConfig& parallel, int gpus_per_node);
+
+/// Bytes of all trained weights, each once, in the precision in which a step keeps it: of
+/// `state.weights` in at most 8 bits only those of GEMMs are that narrow, with their scales.
+[[nodiscard]] Bytes weight_bytes(const ModelConfig& model, const ParallelConfig& parallel);
 
 }  // namespace lockstep

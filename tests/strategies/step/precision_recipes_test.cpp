@@ -2,6 +2,7 @@
 
 #include "sim/program/kernel/kernel.hpp"
 #include "sim/trace/memory/memory.hpp"
+#include "strategies/step/build_program.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
 // What a recipe for GEMMs in at most 8 bits changes in a step, against closed forms. Symbols: s
@@ -289,6 +290,21 @@ TEST_CASE("weights of GEMMs below 16 bits are kept and gathered so, others in bf
     CHECK(casts(narrow) == 0);  // their update writes them so
   }
   CHECK(of(Dtype::fp8, Dtype::fp8, 1).tensor("embedding.weight").dtype == Dtype::bf16);
+}
+
+// What checkpoints and estimates without a step count: on one GPU that keeps everything once.
+TEST_CASE("bytes of all weights are those that one GPU keeps") {
+  for (const Dtype weights :
+       {Dtype::bf16, Dtype::fp32, Dtype::fp8, Dtype::fp8_block, Dtype::nvfp4}) {
+    for (const TransformerConfig& config : {gpt(), mixture()}) {
+      CAPTURE(to_string(weights));
+      ParallelConfig with = layout(1, false, is_narrow(weights) ? weights : Dtype::bf16);
+      with.state.weights = weights;
+      const TrainingStepUnderTest step{transformer(config), with};
+      CHECK(weight_bytes(transformer(config), with) ==
+            resident_bytes(step.role())[Category::weight]);
+    }
+  }
 }
 
 TEST_CASE("weight gradients in 16 bits read what was cast") {

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "strategies/step/build_program.hpp"
+#include "tools/app/campaign/checkpoint_cost.hpp"
 #include "tools/app/errors.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/inputs/scenario_file.hpp"
@@ -107,6 +109,41 @@ TEST_CASE("the least that a device holds is no more than what layouts need") {
     }
   }
   CHECK(compared > 50);
+}
+
+// Llama 3 70B: 80 layers of hidden size 8192, MLPs of 28672, 8 heads of 128 for keys and values, a
+// vocabulary of 128256. NVFP4: half a byte per number and one per 16. Linear layers alone are so
+// narrow; both tables and the norms stay in bf16. Master weights and two moments: 12 bytes each,
+// gradients 4 (Megatron-Core: fp32). ZeRO pads its shards, by less than a ten-thousandth.
+TEST_CASE("checkpoints and least memory count weights in 4 bits as a step keeps them") {
+  constexpr double kHidden = 8192;
+  constexpr double kLinear = 80 * kHidden * (2 * kHidden + 2 * 1024 + 3 * 28672);
+  constexpr double kWide = 2 * 128256 * kHidden + (2 * 80 + 1) * kHidden;
+  TrainingStepRequest request;
+  request.file = scenario_file("precision-recipes");
+  for (const bool narrow : {false, true}) {
+    CAPTURE(narrow);
+    request.overrides = {"parallel.precision=nvfp4"};
+    if (narrow) request.overrides.emplace_back("parallel.state.weights=nvfp4");
+    const double weights = kLinear * (narrow ? 9.0 / 16 : 2) + kWide * 2;
+    for (const char* zero : {"0", "1"}) {
+      CAPTURE(zero);
+      request.overrides.push_back(fmt::format("parallel.zero={}", zero));
+      request.ignore_memory = true;
+      const TrainingStepResult done = run_step(request);
+      CHECK(static_cast<double>(checkpoint_size(done).count()) ==
+            doctest::Approx(weights + 12 * (kLinear + kWide)).epsilon(1e-4));
+      const double shards = *zero == '0' ? 1 : 8;
+      CHECK(static_cast<double>(least_bytes(done.scenario.model, done.scenario.parallel).count()) ==
+            doctest::Approx((weights + 12 * (kLinear + kWide) / shards) / 8).epsilon(1e-6));
+      TrainingStepRequest alone = request;
+      alone.step_only = true;
+      CHECK(
+          static_cast<double>(memory_shortfall(alone, done.scenario, done.memory).states.count()) ==
+          doctest::Approx(weights + (4 + 12) * (kLinear + kWide)).epsilon(1e-6));
+      request.overrides.pop_back();
+    }
+  }
 }
 
 TEST_CASE("the config folder can be chosen") {

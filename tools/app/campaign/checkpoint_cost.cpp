@@ -6,6 +6,7 @@
 
 #include "sim/config/json/config_error.hpp"
 #include "strategies/models/count/count.hpp"
+#include "strategies/step/build_program.hpp"
 #include "tools/app/campaign/storage_transfers.hpp"
 
 namespace lockstep::app {
@@ -15,8 +16,20 @@ namespace {
 /// Bytes of all ranks together, copies included.
 struct StateBytes {
   double weights = 0;
+  double elements = 0;  // of the weights
   double optimizer = 0;
 };
+
+/// Numbers of the weights that a rank holds.
+[[nodiscard]] std::int64_t weight_elements(const RoleProgram& role) {
+  std::int64_t out = 0;
+  for (std::uint32_t i = 0; i < role.instances.size(); ++i) {
+    const Tensor& tensor = role.tensor(i);
+    if (tensor.resident && tensor.category == Category::weight)
+      out += local_elements(role.program->mesh, tensor);
+  }
+  return out;
+}
 
 [[nodiscard]] StateBytes state_bytes(const TrainingStepResult& step) {
   const TrainingStepTimeline& timeline = step.step.timeline;
@@ -31,6 +44,7 @@ struct StateBytes {
       out.weights += ranks[i] * static_cast<double>(bytes[Category::weight].count());
       out.optimizer += ranks[i] * static_cast<double>(bytes[Category::optimizer_state].count());
     }
+    out.elements += ranks[i] * static_cast<double>(weight_elements(timeline.roles[i]));
   }
   return out;
 }
@@ -84,11 +98,14 @@ struct StateBytes {
 Bytes checkpoint_size(const TrainingStepResult& step) {
   const ParallelConfig& parallel = step.scenario.parallel;
   const StateBytes all = state_bytes(step);
-  const auto parameters = static_cast<double>(count_parameters(step.scenario.model).total());
-  const double weights =
-      parameters * static_cast<double>(bytes_per_element(parallel.state.weights));
+  const ParameterCount count = count_parameters(step.scenario.model);
+  const Dtype kept = is_narrow(parallel.state.weights) ? Dtype::bf16 : parallel.state.weights;
+  const double weights = static_cast<double>(weight_bytes(step.scenario.model, parallel).count()) +
+                         static_cast<double>(storage(kept, count.fixed).count());
   if (parallel.zero == 0)
-    return rounded(weights + (all.weights > 0 ? weights * all.optimizer / all.weights : 0));
+    return rounded(
+        weights +
+        (all.elements > 0 ? static_cast<double>(count.total()) * all.optimizer / all.elements : 0));
   const double replicas = parallel.dp * parallel.cp * parallel.stage_copies();
   const double shards = parallel.shard_ranks > 0 ? parallel.shard_ranks : replicas;
   return rounded(weights + all.optimizer * shards / replicas);

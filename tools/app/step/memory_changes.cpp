@@ -85,10 +85,11 @@ std::int64_t optimizer_bytes(const ParallelConfig& parallel) {
          moments * bytes_per_element(state.moments) + outer_states * bytes_per_element(Dtype::fp32);
 }
 
-/// What devices keep per parameter.
-std::int64_t state_bytes(const ParallelConfig& parallel) {
-  return bytes_per_element(parallel.state.weights) + bytes_per_element(parallel.state.gradients) +
-         optimizer_bytes(parallel);
+/// What devices keep of all parameters, each once.
+Bytes state_bytes(const ModelConfig& model, const ParallelConfig& parallel) {
+  return weight_bytes(model, parallel) +
+         Bytes{count_parameters(model).trained() *
+               (bytes_per_element(parallel.state.gradients) + optimizer_bytes(parallel))};
 }
 
 /// Layers times microbatches, with which the time of a trial grows.
@@ -190,16 +191,15 @@ std::vector<LayoutChange> memory_changes(const Scenario& scenario) {
 }
 
 Bytes least_bytes(const ModelConfig& model, const ParallelConfig& parallel) {
-  const std::int64_t parameters = count_parameters(model).trained();
   const std::int64_t copies =
       std::int64_t{parallel.dp} * parallel.cp;  // experts are cut over these
   const std::int64_t cut = std::int64_t{parallel.tp} * parallel.pp * (parallel.ep > 1 ? copies : 1);
   const auto held = [&](std::int64_t bytes, int sharded_from) {
     const bool sharded = parallel.ep == 1 && parallel.zero >= sharded_from;
-    return parameters / (sharded ? cut * copies : cut) * bytes;
+    return bytes / (sharded ? cut * copies : cut);
   };
-  return Bytes{held(bytes_per_element(parallel.state.weights), 3) +
-               held(optimizer_bytes(parallel), 1)};
+  return Bytes{held(weight_bytes(model, parallel).count(), 3) +
+               held(count_parameters(model).trained() * optimizer_bytes(parallel), 1)};
 }
 
 std::vector<FittingChange> fitting_changes(const TrainingStepRequest& request,
@@ -222,7 +222,7 @@ MemoryShortfall memory_shortfall(const TrainingStepRequest& request, const Scena
   out.device = scenario.cluster.device.id;
   out.scenario = std::make_shared<const Scenario>(scenario);
   if (!request.step_only) out.changes = fitting_changes(request, scenario, capacity);
-  out.states = Bytes{count_parameters(scenario.model).trained()} * state_bytes(scenario.parallel);
+  out.states = state_bytes(scenario.model, scenario.parallel);
   out.least_gpus = ceil_div(out.states.count(), capacity.count());
   return out;
 }
