@@ -14,6 +14,8 @@ class ExpertLoad {
   /// Mean load of `local` experts (1 .. E) that include the busiest: (busiest + (local - 1) other)
   /// / local. With all E it is 1 unless tokens are dropped.
   [[nodiscard]] double of(std::int64_t local) const;
+  /// Load of each expert but the busiest, and so of ranks without it.
+  [[nodiscard]] double of_others() const { return other_; }
 
  private:
   double busiest_ = 1;

@@ -195,6 +195,20 @@ TEST_CASE("a model needs as many GPUs as its states fill, however many replicas 
   }
 }
 
+// Of 128 experts one has twice the mean, the other 127 share what is left: (128 - 2) / 127 =
+// 0.9921. Two experts a rank: (2 + 126 / 127) / 2 = 1.496.
+TEST_CASE("run says what skew of experts assumes of the other ranks") {
+  const std::string skewed =
+      "--no-variants --set parallel.capacity_factor=0 --set parallel.expert_skew=2";
+  const Json notes = run("gpt-moe", skewed + " --set parallel.ep=64")["experts"];
+  REQUIRE(notes.size() == 2);
+  CHECK(contains(notes[0].get<std::string>(), "1.496 times the mean comes to the busiest rank"));
+  CHECK(contains(notes[1].get<std::string>(), "every rank is taken to have that load"));
+  CHECK(contains(notes[1].get<std::string>(), "the others have 0.9921 times the mean"));
+  // All experts on every rank: nobody has more.
+  CHECK(run("gpt-moe", skewed + " --set parallel.ep=1 --ignore-memory")["experts"].size() == 1);
+}
+
 TEST_CASE("tables of run have the headline's numbers and words") {
   const std::string text = output_of("lockstep run gpt-moe --suggest 0");
   CHECK(contains(text, "extrapolated: expert parallelism 128 (validated up to 8)"));

@@ -7,8 +7,8 @@
 
 namespace lockstep::cli {
 
-/// Effect of `expert_skew`: load of the busiest rank, whether a capacity bounds it, or that it has
-/// none. Empty if it is not given or the model has no experts.
+/// Effect of `expert_skew`: load of the busiest rank, what is assumed of the others, whether a
+/// capacity bounds it, or that it has none. Empty if it is not given or the model has no experts.
 [[nodiscard]] std::vector<std::string> expert_notes(const Scenario& scenario);
 
 }  // namespace lockstep::cli
