@@ -303,6 +303,18 @@ std::uint32_t Collectives::member_called_by(std::uint32_t call, std::uint32_t st
   return member;
 }
 
+/// Asks for what the streams of all members read when the call ends.
+void Collectives::fetch_callers(std::uint32_t call) const {
+  const auto members = static_cast<std::uint32_t>(ends_[call].size());
+  const auto each = [&](auto visit) {
+    for (std::uint32_t member = 0; member < members; ++member)
+      if (const std::uint32_t by = caller(call, member); by != kNone) visit(by);
+  };
+  each([&](std::uint32_t stream) { streams_->fetch(stream); });
+  each([&](std::uint32_t stream) { streams_->fetch_next(stream); });
+  each([&](std::uint32_t stream) { streams_->fetch_others(stream); });
+}
+
 void Collectives::finish_timed(std::uint32_t call) {
   CallState& state = calls_[call];
   if (!state_->workload->calls[call].takes) {
@@ -318,6 +330,7 @@ void Collectives::finish_timed(std::uint32_t call) {
     if (by != kNone && streams_->follows(by)) return;
     state.known = false;
   }
+  if (ends_[call].size() > 1) fetch_callers(call);
   for (std::uint32_t member = 0; member < ends_[call].size(); ++member) finish_member(call, member);
 }
 

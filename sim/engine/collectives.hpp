@@ -94,6 +94,8 @@ class Collectives {
   void end_held(std::uint32_t call, std::uint32_t member);
   /// Ends all members of a call of known duration.
   void finish_timed(std::uint32_t call);
+  /// Asks for the call's state; what finish_timed() reads comes after it.
+  void fetch(std::uint32_t call) const { __builtin_prefetch(&calls_[call]); }
   [[nodiscard]] const CallState& call(std::uint32_t id) const { return calls_[id]; }
   [[nodiscard]] std::uint32_t calls() const { return static_cast<std::uint32_t>(calls_.size()); }
   /// One more member of the call waits to begin with the others.
@@ -178,6 +180,7 @@ class Collectives {
   void end_step(Lane& lane);
   void finish_lane(const Lane& lane);
   void finish_member(std::uint32_t call, std::uint32_t member);
+  void fetch_callers(std::uint32_t call) const;
   [[nodiscard]] std::uint32_t member_called_by(std::uint32_t call, std::uint32_t stream) const;
   void wake_blocked_lanes(const Lane& done);
 

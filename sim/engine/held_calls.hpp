@@ -92,8 +92,11 @@ class HeldCalls {
   std::map<std::pair<const Schedule*, Bytes>, std::shared_ptr<const HeldPlan>> first_plans_;
   std::size_t room_ = std::size_t{1} << 22U;  // for messages of further plans
   std::unordered_map<std::uint32_t, Call> calls_;
-  std::vector<std::uint32_t> holder_;  // per link: a call
-  std::vector<std::uint32_t> busy_;    // per link: transfers that are replayed
+  struct OnLink {
+    std::uint32_t holder = kNone;  // a call
+    std::uint32_t busy = 0;        // transfers that are replayed
+  };
+  std::vector<OnLink> on_links_;
   std::vector<std::uint32_t> met_;
   std::uint32_t generation_ = 0;
   bool in_past_ = false;

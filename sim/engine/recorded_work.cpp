@@ -57,7 +57,8 @@ bool RecordedWork::knows_launch(std::uint32_t stream, const Activity& operation)
   if (!operation.launched_after || place.cell == kNone) return true;
   const Cell& cell = cells_[place.cell];
   if (cell.mode != Mode::records) return true;
-  const ActivityRef ref = state_->workload->streams[stream].named(*operation.launched_after);
+  ActivityRef ref = *operation.launched_after;
+  ref.stream += (*streams_)[stream].first_stream;
   const Record& record = records_[cell.record];
   const Place& by = place_[ref.stream];
   const bool within = by.cell == place.cell && ref.index >= record.from[by.own];
@@ -154,7 +155,7 @@ void RecordedWork::finish_instant() {
 }
 
 const Activity& RecordedWork::current(std::uint32_t stream) const {
-  return state_->workload->streams[stream].all()[(*streams_)[stream].index];
+  return streams_->program(stream).operations[(*streams_)[stream].index];
 }
 
 /// Whether the stream is in a collective.
@@ -165,12 +166,12 @@ bool RecordedWork::calls(std::uint32_t stream) const {
 
 std::int64_t RecordedWork::permille_of_call(std::uint32_t stream) const {
   const Workload& workload = *state_->workload;
-  const std::uint32_t call = workload.streams[stream].member_slot(current(stream)).call;
+  const std::uint32_t call = streams_->program(stream).member_slot(current(stream)).call;
   return workload.permille_during(workload.calls[call]);
 }
 
 TimePoint RecordedWork::end_of_call(std::uint32_t stream) const {
-  const std::uint32_t call = state_->workload->streams[stream].member_slot(current(stream)).call;
+  const std::uint32_t call = streams_->program(stream).member_slot(current(stream)).call;
   return collectives_->call(call).until;
 }
 
@@ -200,9 +201,9 @@ bool RecordedWork::may_begin(const Cell& cell) const {
       }))
     return false;
   return std::all_of(cell.streams.begin(), cell.streams.end(), [&](std::uint32_t stream) {
-    const Stream& of = state_->workload->streams[stream];
+    const StreamProgram& of = streams_->program(stream);
     const StreamState& state = (*streams_)[stream];
-    if (!state.busy) return state.index == of.all().size() || streams_->waits(stream);
+    if (!state.busy) return state.index == of.size || streams_->waits(stream);
     return state.computing || collectives_->call(of.member_slot(current(stream)).call).known;
   });
 }
@@ -212,12 +213,13 @@ std::vector<RecordedWork::Launcher> RecordedWork::launched_by(const Cell& cell, 
   std::vector<Launcher> out;
   for (std::uint32_t own = part.from; own < part.to; ++own) {
     const std::uint32_t stream = cell.streams[own];
-    const Stream& of = state_->workload->streams[stream];
+    const StreamProgram& of = streams_->program(stream);
     const StreamState& state = (*streams_)[stream];
     const std::size_t next = state.computing ? state.ahead : state.index + (state.busy ? 1U : 0U);
-    for (std::size_t i = state.index; i <= next && i < of.all().size(); ++i) {
-      if (!of.all()[i].launched_after) continue;
-      const ActivityRef by = of.named(*of.all()[i].launched_after);
+    for (std::size_t i = state.index; i <= next && i < of.size; ++i) {
+      if (!of.operations[i].launched_after) continue;
+      ActivityRef by = *of.operations[i].launched_after;
+      by.stream += state.first_stream;
       if (by.index >= (*streams_)[by.stream].index) continue;
       if (!out.empty() && out.back().operation.stream == by.stream &&
           out.back().operation.index == by.index)
@@ -233,7 +235,7 @@ void RecordedWork::add_state(const Cell& cell, Part part, const std::vector<Laun
                              fold::KeyBuilder& key) const {
   const auto left = [&](TimePoint until) { return (until - state_->now()).ps(); };
   for (const auto& [own, by] : launched) {
-    const std::uint32_t first = state_->workload->streams[cell.streams[own]].first_stream;
+    const std::uint32_t first = (*streams_)[cell.streams[own]].first_stream;
     key.add(own - part.from)
         .add(by.stream - first)
         .add(by.index)
@@ -429,12 +431,12 @@ void RecordedWork::put_stream(std::uint32_t stream, const Like& like) {
 
 /// The calls of the operations that the stream is put behind, and the one that it is put in.
 void RecordedWork::end_calls(std::uint32_t stream, std::uint32_t from, const Like& like) {
-  const Stream& of = state_->workload->streams[stream];
+  const StreamProgram& of = streams_->program(stream);
   const StreamState& after = *like.state;
   const std::uint32_t begun_before = from + (calls(stream) ? 1U : 0U);
   const bool in_call = after.busy && !after.computing;
   for (std::uint32_t i = from; i < after.index + (in_call ? 1U : 0U); ++i) {
-    const Activity& operation = of.all()[i];
+    const Activity& operation = of.operations[i];
     if (operation.kind != Activity::Kind::collective) continue;
     const auto [call, member] = of.member_slot(operation);
     const bool counts = like.counts || state_->workload->calls[call].members.size() == 1;
@@ -454,7 +456,7 @@ void RecordedWork::push_end(std::uint32_t stream) {
   if (state.computing) {
     state_->queue.push(make_event(EventKind::computed, stream, state.until));
   } else if (state.busy) {
-    const auto [call, member] = state_->workload->streams[stream].member_slot(current(stream));
+    const auto [call, member] = streams_->program(stream).member_slot(current(stream));
     if (member == 0) state_->queue.push(make_event(EventKind::met, call, end_of_call(stream)));
   }
 }

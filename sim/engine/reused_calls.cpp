@@ -80,6 +80,19 @@ void ReusedCalls::find_rivals(const Workload& workload) {
     for (const std::uint32_t group : crossed)
       if (kinds_.groups[group].is_known) counts_messages_ = true;
   if (!counts_messages_) kinds_.crossed.clear();
+  find_counted();
+}
+
+/// Where routes have numbers, groups of each whose messages are counted: those that are known.
+void ReusedCalls::find_counted() {
+  if (!counts_messages_ || routes() == nullptr) return;
+  for (const auto& [way, crossed] : kinds_.crossed) {
+    const std::uint32_t number = routes()->of(way).number;
+    if (counted_.size() <= number) counted_.resize(number + 1);
+    for (const std::uint32_t group : crossed)
+      if (kinds_.groups[group].is_known) counted_[number].push_back(group);
+  }
+  kinds_.crossed.clear();
 }
 
 /// Calls whose transfers are on links, of groups whose rivals must know.
@@ -91,7 +104,9 @@ void ReusedCalls::count_replayed(std::uint32_t call, bool begins) {
 /// Messages of streams, from their sends to their arrivals.
 void ReusedCalls::count_message(const MessageWay& way, bool begins) {
   if (!counts_messages_) return;
-  for (const std::uint32_t group : kinds_.crossed_by(way)) {
+  const std::vector<std::uint32_t>& counted =
+      counted_.empty() ? kinds_.crossed_by(way) : counted_[routes()->of(way).number];
+  for (const std::uint32_t group : counted) {
     std::uint32_t& messages = messages_[group];
     messages = begins ? messages + 1 : messages - 1;
   }

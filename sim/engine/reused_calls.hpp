@@ -101,6 +101,7 @@ class ReusedCalls {
 
   void add_worker(const Workload& workload, std::uint32_t stream);
   void find_rivals(const Workload& workload);
+  void find_counted();
   void add_up_computations(const Workload& workload);
   [[nodiscard]] std::uint32_t group_of(std::uint32_t call) const {
     return kinds_.kinds[kinds_.of_call[call]].group;
@@ -131,6 +132,8 @@ class ReusedCalls {
   std::vector<std::uint32_t> replayed_;  // per group: calls in flight that are replayed
   std::vector<std::uint32_t> messages_;  // per group: those in flight on its links
   bool counts_messages_ = false;         // some are on links of known groups
+  // Of these, by number of the message's route; empty: routes have none.
+  std::vector<std::vector<std::uint32_t>> counted_;
   /// Per stream: of its calls, the last that was looked at for rivals.
   std::vector<std::uint32_t> own_calls_;
   /// Per stream: time of the computations before each operation; the same for streams of a pattern.

@@ -25,9 +25,11 @@ Streams::Streams(const ReplayState& state)
     : workload_{state.workload},
       streams_(workload_->streams.size()),
       runs_ahead_{state.by_track && !workload_->shares_processors()} {
+  programs_.reserve(streams_.size());
   for (const Stream& stream : workload_->streams) {
     LOCKSTEP_CHECK(stream.endpoint < state.network->endpoints.size());
     ends_.add(stream.all().size());
+    programs_.emplace_back(stream);
   }
   LOCKSTEP_CHECK(streams_.size() < kStream);
   LOCKSTEP_CHECK(workload_->slowed_permille >= 1000);
@@ -86,9 +88,9 @@ void Streams::change_speed_of_endpoint(std::uint32_t change) {
 
 void Streams::run(std::uint32_t stream) {
   StreamState& state = streams_[stream];
-  const std::vector<Activity>& operations = workload_->streams[stream].all();
+  const StreamProgram& program = programs_[stream];
   if (recorded_ != nullptr && recorded_->follows(stream)) return;
-  if (state.busy || state.index == operations.size()) return;
+  if (state.busy || state.index == program.size) return;
   if (waits(stream)) return;
   if (const TimePoint issued = issued_at(stream, state.index); issued > state_->now()) {
     late_launch_ = std::max(late_launch_, issued);
@@ -97,7 +99,7 @@ void Streams::run(std::uint32_t stream) {
     return;
   }
   if (recorded_ != nullptr) {
-    if (!may_be_recorded(stream, operations[state.index])) recorded_->end_record(stream);
+    if (!may_be_recorded(stream, program.operations[state.index])) recorded_->end_record(stream);
     recorded_->touch(stream);
   }
   state.busy = true;
@@ -108,7 +110,7 @@ void Streams::run(std::uint32_t stream) {
 bool Streams::may_be_recorded(std::uint32_t stream, const Activity& operation) const {
   if (!recorded_->knows_launch(stream, operation)) return false;
   if (operation.kind != Activity::Kind::collective || !recorded_->leads(stream)) return true;
-  return reused_->ends_together(workload_->streams[stream].member_slot(operation).call);
+  return reused_->ends_together(programs_[stream].member_slot(operation).call);
 }
 
 void Streams::touch(std::uint32_t stream) {
@@ -118,7 +120,7 @@ void Streams::touch(std::uint32_t stream) {
 /// Whether something that the operation waits for has not ended. A stream's operations end in their
 /// order, and of a run in flight only the last has dependents.
 bool Streams::waits_at(std::uint32_t stream, std::uint32_t index) const {
-  const auto& after = workload_->streams[stream].all()[index].after;
+  const auto& after = programs_[stream].operations[index].after;
   const std::uint32_t first = streams_[stream].first_stream;
   return std::any_of(after.begin(), after.end(), [&](const ActivityRef& ref) {
     return streams_[first + ref.stream].index <= ref.index;
@@ -126,18 +128,18 @@ bool Streams::waits_at(std::uint32_t stream, std::uint32_t index) const {
 }
 
 TimePoint Streams::issued_at(std::uint32_t stream, std::uint32_t index) const {
-  const Stream& of = workload_->streams[stream];
-  const Activity& operation = of.all()[index];
+  const Activity& operation = programs_[stream].operations[index];
+  const StreamState& state = streams_[stream];
   if (!operation.launched_after)
-    return TimePoint{operation.not_before.since_start() - streams_[stream].earlier};
-  const ActivityRef from = of.named(*operation.launched_after);
-  return ends_.at(from.stream, from.index) + (operation.not_before - TimePoint{});
+    return TimePoint{operation.not_before.since_start() - state.earlier};
+  const auto [from, place] = *operation.launched_after;
+  return ends_.at(state.first_stream + from, place) + (operation.not_before - TimePoint{});
 }
 
 void Streams::begin_operation(std::uint32_t stream) {
-  const Stream& of = workload_->streams[stream];
+  const StreamProgram& of = programs_[stream];
   const EndpointId own = of.endpoint;
-  const Activity& operation = of.all()[streams_[stream].index];
+  const Activity& operation = of.operations[streams_[stream].index];
   const std::uint32_t track = kStream | stream;
   switch (operation.kind) {
     case Activity::Kind::compute:
@@ -193,7 +195,7 @@ namespace {
 
 void Streams::begin_computing(std::uint32_t stream, const Activity& operation) {
   StreamState& state = streams_[stream];
-  const EndpointId at = workload_->streams[stream].endpoint;
+  const EndpointId at = programs_[stream].endpoint;
   state.computing = true;
   state.began = state_->now();
   state.slows = operation.processor == Activity::kOwnProcessor && !computing_at_.empty();
@@ -214,8 +216,8 @@ void Streams::begin_computing(std::uint32_t stream, const Activity& operation) {
 
 /// At the present speed.
 Duration Streams::time_of(std::uint32_t stream, std::uint32_t index) const {
-  const Stream& of = workload_->streams[stream];
-  const Activity& operation = of.all()[index];
+  const StreamProgram& of = programs_[stream];
+  const Activity& operation = of.operations[index];
   if (!streams_[stream].slows) return operation.duration;
   const Pace now = seen_by(operation, pace(of.endpoint));
   return now == Pace{} ? operation.duration : at_pace(operation.duration, Pace{}, now);
@@ -230,8 +232,7 @@ TimePoint Streams::start_of(std::uint32_t stream, std::uint32_t index) {
   const TimePoint before = ends_.at(stream, index - 1);
   const TimePoint issued = issued_at(stream, index);
   if (recorded_ != nullptr &&
-      (issued > before ||
-       !recorded_->knows_launch(stream, workload_->streams[stream].all()[index])))
+      (issued > before || !recorded_->knows_launch(stream, programs_[stream].operations[index])))
     ends_record_of_ = stream;
   if (issued <= before) return before;
   late_launch_ = std::max(late_launch_, issued);
@@ -242,11 +243,11 @@ TimePoint Streams::start_of(std::uint32_t stream, std::uint32_t index) {
 /// for an operation but its successor, a computation, which waits for nothing else.
 void Streams::time_run(std::uint32_t stream, std::uint32_t index, TimePoint end) {
   StreamState& state = streams_[stream];
-  const std::vector<Activity>& operations = workload_->streams[stream].all();
+  const Activity* operations = programs_[stream].operations;
   const std::uint32_t* list = &first_dependent_[state.first_list];
   ends_.set(stream, index, end);
   touch(stream);
-  const std::uint32_t last = static_cast<std::uint32_t>(operations.size()) - 1;
+  const std::uint32_t last = programs_[stream].size - 1;
   const auto is_cut = [&](std::uint32_t i) {
     if (recorded_ == nullptr) return false;
     return recorded_->is_cut(stream, i) ||
@@ -313,7 +314,7 @@ void Streams::change_pace(std::uint32_t stream, const Pace& before, const Pace& 
     time_run(stream, state.index, state.began + time_of(stream, state.index));
     return;
   }
-  const Activity& operation = workload_->streams[stream].all()[state.index];
+  const Activity& operation = programs_[stream].operations[state.index];
   const Duration left = ends_.at(stream, state.index) - state_->now();
   time_run(stream, state.index,
            state_->now() + at_pace(left, seen_by(operation, before), seen_by(operation, after)));
@@ -339,7 +340,7 @@ void Streams::finish_operation(std::uint32_t stream) {
   ++state.index;
   state.busy = false;
   if (std::exchange(state.computing, false) && state.slows)
-    std::erase(computing_at_[workload_->streams[stream].endpoint], stream);
+    std::erase(computing_at_[programs_[stream].endpoint], stream);
   state_->ready.push_back(kStream | stream);
   for (std::uint32_t i = first_dependent_[list]; i < first_dependent_[list + 1]; ++i) {
     const std::uint32_t waiting = state.first_stream + dependents_[i].stream;

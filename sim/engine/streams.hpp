@@ -32,6 +32,30 @@ struct StreamState {
   Duration earlier;  // by so much it is launched earlier than its operations say
 };
 
+/// What the engine asks of a stream of the workload, in one place.
+struct StreamProgram {
+  explicit StreamProgram(const Stream& of)
+      : operations{of.all().data()},
+        calls{of.pattern ? of.calls.data() : nullptr},
+        messages{of.pattern ? of.messages.data() : nullptr},
+        size{static_cast<std::uint32_t>(of.all().size())},
+        endpoint{of.endpoint} {}
+
+  const Activity* operations;
+  const CallMemberSlot* calls;    // of a pattern; null: operations name theirs
+  const Correspondent* messages;  // likewise
+  std::uint32_t size;
+  EndpointId endpoint;
+
+  [[nodiscard]] CallMemberSlot member_slot(const Activity& collective) const {
+    return calls != nullptr ? calls[collective.call]
+                            : CallMemberSlot{collective.call, collective.member};
+  }
+  [[nodiscard]] Correspondent end(const Activity& message) const {
+    return messages != nullptr ? messages[message.peer] : Correspondent{message.peer, message.tag};
+  }
+};
+
 /// The pace of an endpoint's computation: its time is `permille` thousandths of the normal time at
 /// `ppm` millionths of the normal speed.
 struct Pace {
@@ -98,6 +122,10 @@ class Streams {
   /// for it: first where it is, then what is there.
   void fetch(std::uint32_t stream) const;
   void fetch_ends(std::uint32_t stream) const;
+  /// The same for what finish_operation() and run() read: after fetch(), what comes next and where
+  /// its end is put; then whom that concerns.
+  void fetch_next(std::uint32_t stream) const;
+  void fetch_others(std::uint32_t stream) const;
   /// The operations up to before `index`, at least one, have ended, each `as` that of a stream.
   /// None of them concerns streams with events of their own.
   void end_as(std::uint32_t stream, std::uint32_t index, const StreamEnds::Shift& as);
@@ -118,11 +146,12 @@ class Streams {
 
   [[nodiscard]] std::size_t size() const { return streams_.size(); }
   [[nodiscard]] const StreamState& operator[](std::size_t stream) const { return streams_[stream]; }
+  [[nodiscard]] const StreamProgram& program(std::size_t stream) const { return programs_[stream]; }
   [[nodiscard]] EndpointId endpoint_of(std::uint32_t stream) const {
-    return state_->workload->streams[stream].endpoint;
+    return programs_[stream].endpoint;
   }
   [[nodiscard]] TrafficWeight traffic_weight(std::uint32_t stream) const {
-    return state_->workload->streams[stream].all()[streams_[stream].index].traffic_weight;
+    return programs_[stream].operations[streams_[stream].index].traffic_weight;
   }
   /// The first operation that may not have begun.
   [[nodiscard]] std::uint32_t not_begun(std::uint32_t stream) const;
@@ -139,6 +168,11 @@ class Streams {
   [[nodiscard]] std::vector<std::uint32_t> place_lists();
   [[nodiscard]] std::uint32_t list_of(ActivityRef ref, const Stream& waiting) const;
 
+  /// The first operation after those in flight; its number may be that of the end.
+  [[nodiscard]] std::uint32_t next_of(std::uint32_t stream) const {
+    const StreamState& state = streams_[stream];
+    return state.computing ? state.ahead : state.index + (state.busy ? 1U : 0U);
+  }
   [[nodiscard]] bool waits_at(std::uint32_t stream, std::uint32_t index) const;
   [[nodiscard]] TimePoint issued_at(std::uint32_t stream, std::uint32_t index) const;
   void begin_operation(std::uint32_t stream);
@@ -161,8 +195,10 @@ class Streams {
   ReusedCalls* reused_ = nullptr;
   RecordedWork* recorded_ = nullptr;
 
-  std::vector<StreamState> streams_;
-  bool runs_ahead_;  // the order of events in an instant decides nothing
+  struct alignas(64) OwnLine : StreamState {};  // of a cache
+  std::vector<OwnLine> streams_;
+  std::vector<StreamProgram> programs_;  // per stream; of the workload
+  bool runs_ahead_;                      // the order of events in an instant decides nothing
   // Dependents of each operation; stored once for streams with the same pattern.
   std::vector<ActivityRef> dependents_;
   std::vector<std::uint32_t> first_dependent_;  // per list, plus the end of the last

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/base/check.hpp"
@@ -62,8 +63,8 @@ class EventQueue {
     return TimePoint{Duration::picoseconds(earliest)};
   }
 
-  /// Moves the clock to the next event. Requires !empty(). Calls soon(event) for some of those that
-  /// come shortly after, any number of times, for the caller to ask for memory.
+  /// Moves the clock to the next event. Requires !empty(). Calls soon(events) with some of those
+  /// that come shortly after, any number of times, for the caller to ask for memory.
   template <typename Soon>
   void advance(Soon soon) {
     if (cursor_ < buckets_[0].size()) return;
@@ -71,12 +72,11 @@ class EventQueue {
     cursor_ = 0;
     LOCKSTEP_CHECK(size_ > 0);
     const std::size_t bucket = first_used();
-    if (buckets_[bucket].size() <= kSoon)
-      for (const Event& event : buckets_[bucket]) soon(event);
+    if (buckets_[bucket].size() <= kSoon) soon(std::span<const Event>{buckets_[bucket]});
     deal_out(bucket);
   }
   void advance() {
-    advance([](const Event&) {});
+    advance([](std::span<const Event>) {});
   }
 
   /// Whether events are left at the current time.

@@ -47,6 +47,7 @@ class StreamEnds {
     if (at < row.own.size()) {
       row.own[at] = end;
     } else {
+      if (at >= row.own.capacity()) make_room(row, at + 1);
       row.own.resize(at);
       row.own.push_back(end);
     }
@@ -77,7 +78,7 @@ class StreamEnds {
     std::uint32_t like = kOwn;
     std::int64_t value = 0;  // shift in picoseconds; of own ends the place of the first
   };
-  struct Ends {
+  struct alignas(64) Ends {  // in a cache line of its own
     std::vector<TimePoint> own;
     std::vector<Piece> pieces;  // empty: all are own
     std::size_t size = 0;
@@ -87,6 +88,7 @@ class StreamEnds {
   [[nodiscard]] static const Piece& piece_of(const Ends& row, std::size_t operation);
   [[nodiscard]] TimePoint in_pieces(const Ends& row, std::size_t operation) const;
   [[nodiscard]] static std::size_t place_of(Ends& row, std::size_t operation);
+  static void make_room(Ends& row, std::size_t operations);
   static void drop_own_from(Ends& row, std::size_t operation);
   void copy_later(std::size_t stream, std::size_t from, std::size_t to, Duration later,
                   TimePoint* out) const;

@@ -113,15 +113,28 @@ void Engine::join() {
   if (reused) reused->join({state_, collectives_, streams_});
 }
 
+/// What comes soon asks for its memory, one of many before the first has to wait for it.
+void Engine::fetch(std::span<const Event> soon) const {
+  constexpr std::size_t kVerySoon = 8;
+  for (const Event& event : soon)
+    if (event.kind == static_cast<std::uint32_t>(EventKind::met)) collectives_.fetch(event.id);
+  const auto each = [&](auto visit) {
+    for (const Event& event : soon)
+      if (event.kind == static_cast<std::uint32_t>(EventKind::computed)) visit(event.id);
+  };
+  each([&](std::uint32_t stream) { streams_.fetch(stream); });
+  if (soon.size() > kVerySoon) return;
+  each([&](std::uint32_t stream) { streams_.fetch_next(stream); });
+  each([&](std::uint32_t stream) { streams_.fetch_others(stream); });
+}
+
 bool Engine::advance() {
   if (state_.queue.empty()) {
     if (!held_ || !held_->meet_all()) return false;
     replay_met();
     return true;
   }
-  state_.queue.advance([this](const Event& event) {
-    if (event.kind == static_cast<std::uint32_t>(EventKind::computed)) streams_.fetch(event.id);
-  });
+  state_.queue.advance([this](std::span<const Event> events) { fetch(events); });
   Event event;
   do {
     ++state_.instant;

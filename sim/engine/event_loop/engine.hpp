@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/engine/collectives.hpp"
@@ -92,6 +93,7 @@ class Engine {
   void finish_instant();
   void begin_offered();
   void replay_met();
+  void fetch(std::span<const Event> soon) const;
   [[nodiscard]] bool is_in(const std::vector<RepeatingPart>& parts) const;
   struct Snapshot;
   [[nodiscard]] Snapshot snapshot() const;

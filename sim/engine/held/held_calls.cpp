@@ -18,8 +18,7 @@ constexpr TimePoint kNotBegun{Duration::picoseconds(-1)};
 HeldCalls::HeldCalls(const ReplayState& state, const ReusedCalls& reused)
     : possible_{state.model == NetworkModel::fluid && reused.routes() != nullptr},
       kinds_(reused.classes().kinds.size()),
-      holder_(state.network->links.size(), kNone),
-      busy_(state.network->links.size(), 0) {}
+      on_links_(state.network->links.size()) {}
 
 void HeldCalls::join(const Siblings& siblings) {
   state_ = &siblings.state;
@@ -106,8 +105,9 @@ HeldCalls::Kind HeldCalls::look_at(std::uint32_t id) {
 }
 
 bool HeldCalls::is_free(const std::vector<LinkId>& links) const {
-  return std::all_of(links.begin(), links.end(),
-                     [&](LinkId link) { return busy_[link] == 0 && holder_[link] == kNone; });
+  return std::all_of(links.begin(), links.end(), [&](LinkId link) {
+    return on_links_[link].busy == 0 && on_links_[link].holder == kNone;
+  });
 }
 
 bool HeldCalls::hold(std::uint32_t call, std::uint32_t member) {
@@ -128,10 +128,10 @@ bool HeldCalls::hold(std::uint32_t call, std::uint32_t member) {
   ++of.begun;
   if (!free) meet(call);
   for (const LinkId link : kind.links_of[member]) {
-    if (holder_[link] != kNone) {
-      meet(holder_[link]);
+    if (on_links_[link].holder != kNone) {
+      meet(on_links_[link].holder);
     } else {
-      holder_[link] = call;
+      on_links_[link].holder = call;
     }
   }
   if (of.begun < of.starts.size() || of.met) return true;
@@ -157,7 +157,7 @@ void HeldCalls::end_members(std::uint32_t call, std::uint32_t generation) {
     ending.push_back(of.ends[of.told].second);
   for (const std::uint32_t member : ending)
     for (const LinkId link : kind.links_of[member])
-      if (holder_[link] == call) holder_[link] = kNone;
+      if (on_links_[link].holder == call) on_links_[link].holder = kNone;
   if (of.told < of.ends.size()) {
     push_end(call, of);
   } else {
@@ -171,8 +171,9 @@ void HeldCalls::end_members(std::uint32_t call, std::uint32_t generation) {
 
 void HeldCalls::count_transfer(const Route& route, bool begins) {
   for (const Hop& hop : route.hops) {
-    busy_[hop.link] += begins ? 1U : ~0U;
-    if (begins && !in_past_ && holder_[hop.link] != kNone) meet(holder_[hop.link]);
+    OnLink& at = on_links_[hop.link];
+    at.busy += begins ? 1U : ~0U;
+    if (begins && !in_past_ && at.holder != kNone) meet(at.holder);
   }
 }
 
@@ -197,7 +198,7 @@ std::vector<HeldCalls::Begin> HeldCalls::release_met() {
     for (std::uint32_t member = 0; member < of.starts.size(); ++member) {
       if (of.starts[member] != kNotBegun) out.push_back({of.starts[member], call, member});
       for (const LinkId link : kind.links_of[member])
-        if (holder_[link] == call) holder_[link] = kNone;
+        if (on_links_[link].holder == call) on_links_[link].holder = kNone;
     }
     calls_.erase(call);
     collectives_->count_held(call, false);

@@ -29,15 +29,36 @@ void Streams::catch_up(std::uint32_t stream) const {
 void Streams::fetch(std::uint32_t stream) const {
   __builtin_prefetch(&streams_[stream]);
   ends_.fetch(stream);
-  __builtin_prefetch(&workload_->streams[stream]);
-  __builtin_prefetch(&workload_->streams[stream].first_stream);
+  __builtin_prefetch(&programs_[stream]);
 }
 
 void Streams::fetch_ends(std::uint32_t stream) const {
   ends_.fetch_last(stream);
-  const Stream& of = workload_->streams[stream];
-  if (!of.calls.empty()) __builtin_prefetch(of.calls.data());
+  const StreamProgram& of = programs_[stream];
+  if (of.calls != nullptr) __builtin_prefetch(of.calls);
   if (!computing_at_.empty()) __builtin_prefetch(&computing_at_[of.endpoint]);
+}
+
+void Streams::fetch_next(std::uint32_t stream) const {
+  const StreamProgram& of = programs_[stream];
+  const std::uint32_t next = next_of(stream);
+  ends_.fetch_last(stream);
+  if (next >= of.size) return;
+  __builtin_prefetch(&of.operations[next].kind);
+  __builtin_prefetch(&of.operations[next].launched_after);
+  if (!computing_at_.empty()) __builtin_prefetch(&computing_at_[of.endpoint]);
+}
+
+void Streams::fetch_others(std::uint32_t stream) const {
+  const StreamProgram& of = programs_[stream];
+  const std::uint32_t next = next_of(stream);
+  if (next >= of.size) return;
+  const Activity& operation = of.operations[next];
+  if (operation.kind == Activity::Kind::collective) {
+    if (of.calls != nullptr) __builtin_prefetch(of.calls + operation.call);
+  } else if (operation.kind != Activity::Kind::compute && of.messages != nullptr) {
+    __builtin_prefetch(of.messages + operation.peer);
+  }
 }
 
 void Streams::end_as(std::uint32_t stream, std::uint32_t index, const StreamEnds::Shift& as) {

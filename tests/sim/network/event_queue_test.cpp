@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <span>
 #include <tuple>
+#include <vector>
 
 using namespace lockstep;
 
@@ -49,6 +51,33 @@ TEST_CASE("events come in the order of time, and of pushing within an instant") 
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   CHECK(popped == pushed);
   CHECK(queue.next() == std::nullopt);
+}
+
+TEST_CASE("few events are announced before they come, and stay in their order") {
+  std::mt19937_64 draw(11);
+  EventQueue queue;
+  std::vector<bool> announced(24, false);
+  std::vector<bool> popped(24, false);
+  for (std::uint32_t id = 0; id < 24; ++id)
+    queue.push(event(1 + static_cast<std::int64_t>(draw() % 100'000), id));
+  std::int64_t last = 0;
+  while (!queue.empty()) {
+    queue.advance([&](std::span<const Event> soon) {
+      CHECK(!soon.empty());
+      for (const Event& each : soon) {
+        CHECK_FALSE(popped[each.id]);
+        announced[each.id] = true;
+      }
+    });
+    Event out;
+    while (queue.pop_now(out)) {
+      CHECK(announced[out.id]);
+      CHECK(out.at_ps >= last);
+      last = out.at_ps;
+      popped[out.id] = true;
+    }
+  }
+  CHECK(std::all_of(popped.begin(), popped.end(), [](bool was) { return was; }));
 }
 
 TEST_CASE("the past cannot be scheduled") {

@@ -21,6 +21,25 @@ std::vector<TimePoint> ends(const std::vector<std::int64_t>& of) {
 
 }  // namespace
 
+TEST_CASE("a stream that has come far alone keeps its ends where it follows later") {
+  // 300 ends of 400 by itself, which take all room at once from 100 on; then those of another.
+  constexpr std::int64_t kOperations = 400;
+  StreamEnds of;
+  of.add(kOperations);
+  of.add(kOperations);
+  std::vector<std::int64_t> expected;
+  for (std::int64_t i = 0; i < kOperations; ++i) {
+    of.set(0, static_cast<std::size_t>(i), ps(7 * i + 1));
+    if (i < 300) of.set(1, static_cast<std::size_t>(i), ps(9 * i + 2));
+    expected.push_back(i < 300 ? 9 * i + 2 : i < 350 ? 7 * i + 1 + 5'000 : 10'000 + i);
+  }
+  of.follow(1, 300, 350, {0, Duration::picoseconds(5'000)});
+  for (std::int64_t i = 350; i < kOperations; ++i)
+    of.set(1, static_cast<std::size_t>(i), ps(10'000 + i));
+  CHECK(of[1] == ends(expected));
+  CHECK(of.own(1) == 350);
+}
+
 TEST_CASE("ends of a stream that follows others are theirs, later") {
   StreamEnds of;
   of.add(3);
