@@ -139,6 +139,7 @@ void RecordedWork::resume(std::uint32_t id) {
 }
 
 void RecordedWork::finish_instant() {
+  // NOLINTNEXTLINE(modernize-loop-convert): safe where what follows touches another cell
   for (std::size_t i = 0; i < touched_.size(); ++i) {
     const std::uint32_t id = touched_[i];
     Cell& cell = cells_[id];
