@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -25,6 +26,9 @@ class BlockRouter {
   /// None for a link that no route between endpoints of blocks uses.
   [[nodiscard]] virtual std::optional<BlockLink> block_link(LinkId link) const = 0;
   [[nodiscard]] virtual LinkId link_at(const BlockLink& place) const = 0;
+  /// So many links from this one on, itself included, are of its block, and correspond to the same
+  /// number of consecutive links of every other block.
+  [[nodiscard]] virtual std::size_t neighbors(LinkId) const { return 1; }
 };
 
 }  // namespace lockstep

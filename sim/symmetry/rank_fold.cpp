@@ -143,8 +143,9 @@ class Kinds {
 std::optional<RankFold> find_rank_fold(const Network& network, const Workload& workload,
                                        NetworkModel model, const FoldOptions& options) {
   if (!is_for_ranks(workload, options) || !options.blocks) return std::nullopt;
+  if (BlockSymmetry::find(network, workload)) return std::nullopt;
   const auto symmetry = BlockSymmetry::find_of_routes(network, workload);
-  if (!symmetry || BlockSymmetry::find(network, workload)) return std::nullopt;
+  if (!symmetry) return std::nullopt;
   // Starts are no part of the symmetry.
   Workload at_once = workload;
   at_once.calls.front().starts.clear();

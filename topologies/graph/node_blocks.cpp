@@ -145,6 +145,18 @@ std::optional<BlockLink> NodeBlocks::place_of(LinkId link) const {
   return BlockLink{number_[own].block, static_cast<LinkId>(link - own + first)};
 }
 
+std::size_t NodeBlocks::neighbors(LinkId link) const {
+  const std::size_t fabric = data_->first_plane_link();
+  if (link < fabric) {
+    const std::size_t links = data_->node_links() * nodes_;
+    return links - link % links;
+  }
+  const std::size_t in_plane = (link - fabric) % data_->plane_links();
+  if (in_plane >= data_->host_links()) return 1;
+  const std::size_t links = 2 * terminals_per_node() * nodes_;
+  return links - in_plane % links;
+}
+
 std::optional<NodeBlocks::SwitchPlace> NodeBlocks::switch_place(VertexId of_plane) const {
   if (switches_.empty() || switches_[of_plane].block == kNone) return std::nullopt;
   return switches_[of_plane];

@@ -21,6 +21,8 @@ class NodeBlocks {
   [[nodiscard]] std::uint32_t ranks() const { return ranks_; }
   [[nodiscard]] std::optional<BlockLink> place_of(LinkId link) const;
   [[nodiscard]] LinkId link_at(const BlockLink& place) const;
+  /// As BlockRouter::neighbors().
+  [[nodiscard]] std::size_t neighbors(LinkId link) const;
 
   /// Nodes of a block.
   [[nodiscard]] std::size_t nodes() const { return nodes_; }

@@ -77,6 +77,9 @@ class ClusterRouter final : public Router, public BlockRouter, public LengthRout
   [[nodiscard]] LinkId link_at(const BlockLink& place) const override {
     return blocks()->link_at(place);
   }
+  [[nodiscard]] std::size_t neighbors(LinkId link) const override {
+    return blocks()->neighbors(link);
+  }
 
  private:
   [[nodiscard]] std::optional<RouteLength> length_of_route(EndpointId from, EndpointId to) const {

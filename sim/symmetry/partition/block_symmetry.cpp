@@ -27,6 +27,11 @@ std::optional<BlockMoves> common_moves(const Network& network, const CollectiveC
   return moves ? coarser(*moves, static_cast<int>(router->block())) : std::nullopt;
 }
 
+/// How many links from this one on are seen at once.
+std::size_t neighbors_at(const BlockRouter& router, std::size_t id, std::size_t links) {
+  return std::min(router.neighbors(static_cast<LinkId>(id)), links - id);
+}
+
 }  // namespace
 
 BlockSymmetry::BlockSymmetry(const BlockMoves& moves, const BlockRouter& router)
@@ -67,12 +72,17 @@ LinkId BlockSymmetry::link_in(std::uint32_t block, LinkId first) const {
 }
 
 bool BlockSymmetry::links_are_alike(const Network& network, bool bandwidths) const {
-  for (LinkId id = 0; id < network.links.size(); ++id) {
-    const Link& link = network.links[id];
-    const Link& first = network.links[place_of(id).first];
-    if ((bandwidths && link.bandwidth != first.bandwidth) || link.latency != first.latency ||
-        link.port != first.port)
+  const auto alike = [bandwidths](const Link& link, const Link& first) {
+    return (!bandwidths || link.bandwidth == first.bandwidth) && link.latency == first.latency &&
+           link.port == first.port;
+  };
+  const std::vector<Link>& links = network.links;
+  for (std::size_t id = 0; id < links.size();) {
+    const std::size_t count = neighbors_at(*router_, id, links.size());
+    const LinkId first = place_of(static_cast<LinkId>(id)).first;
+    if (first != id && !std::equal(&links[id], &links[id] + count, &links[first], alike))
       return false;
+    id += count;
   }
   return true;
 }
@@ -82,9 +92,13 @@ void spread_over_blocks(const Network& network, const BlockMoves& moves,
   const auto& router = dynamic_cast<const BlockRouter&>(*network.router);
   const std::uint32_t blocks = static_cast<std::uint32_t>(moves.block) / router.block();
   const std::uint32_t end = blocks * static_cast<std::uint32_t>(moves.blocks);
-  for (LinkId id = 0; id < bytes.size(); ++id)
-    if (const auto place = router.block_link(id); place && place->block < end)
-      bytes[id] = bytes[router.link_at({place->block % blocks, place->first})];
+  for (std::size_t id = 0; id < bytes.size();) {
+    const std::size_t count = neighbors_at(router, id, bytes.size());
+    if (const auto place = router.block_link(static_cast<LinkId>(id));
+        place && blocks <= place->block && place->block < end)
+      std::copy_n(&bytes[router.link_at({place->block % blocks, place->first})], count, &bytes[id]);
+    id += count;
+  }
 }
 
 }  // namespace lockstep::fold

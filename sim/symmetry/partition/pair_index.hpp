@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -54,6 +55,12 @@ class PairIndex {
 /// have a table.
 class PairLists {
  public:
+  /// Memory for so many lists, of one each.
+  void reserve(std::size_t lists) {
+    first_.reserve(lists);
+    others_.reserve(lists);
+  }
+
   /// Starts the list of the next `one`.
   void begin_list() { first_.push_back(static_cast<std::uint32_t>(others_.size())); }
 

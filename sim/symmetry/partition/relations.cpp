@@ -56,6 +56,9 @@ struct Received {
   std::int64_t bytes = 0;
 };
 
+/// So many pairs say how many links the others cross.
+constexpr std::size_t kFewPairs = 1024;
+
 class Finder {
  public:
   Finder(const Network& network, const Workload& workload, std::uint64_t most,
@@ -109,6 +112,8 @@ class Finder {
     out_.ordinal.reserve(members);
     out_.first_pair.reserve(members + 1);
     out_.pairs.reserve(members);
+    sent_to_.reserve(members);
+    received_from_.reserve(members);
     sent_.reserve(members);
     received_.reserve(members);
   }
@@ -258,6 +263,7 @@ class Finder {
     out_.first_crossing.reserve(out_.pairs.size() + 1);
     Route route;
     for (Pair& pair : out_.pairs) {
+      if (out_.first_crossing.size() == kFewPairs) reserve_crossings();
       out_.first_crossing.push_back(out_.crossings.size());
       const EndpointId from = out_.members[pair.sender].endpoint;
       const EndpointId to = endpoint_of_receiver(pair);
@@ -270,6 +276,12 @@ class Finder {
     out_.first_crossing.push_back(out_.crossings.size());
     number_ = {};
     return true;
+  }
+
+  /// As many for each pair as for the first, and a few more.
+  void reserve_crossings() {
+    const std::size_t likely = out_.crossings.size() / kFewPairs * out_.pairs.size();
+    out_.crossings.reserve(std::min<std::size_t>(likely + likely / 8, most_));
   }
 
   [[nodiscard]] EndpointId endpoint_of_receiver(const Pair& pair) const {

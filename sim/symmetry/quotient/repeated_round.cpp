@@ -15,6 +15,8 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr std::int64_t kRoundsBetweenLooks = 16;
 /// Up to one lane in so many is advanced by itself; with more, all are, in one sweep.
 constexpr std::size_t kLanesPerChanging = 16;
+/// Lanes that are advanced by several rounds at once, so that they stay in a cache meanwhile.
+constexpr std::size_t kLanesAtOnce = 2048;
 
 /// Rows of lanes most of which go on as in the round before: advances the others only. What a lane
 /// reaches next depends on itself and its neighbors, and a constant added to the three is added to
@@ -112,6 +114,13 @@ class ChangingLanes {
 /// picoseconds in doubles, exact below 2^53 of them: two at once in a register of any x86-64.
 class Row {
  public:
+  explicit Row(std::size_t lanes) {
+    lanes_.reserve(lanes);
+    reached_.reserve(lanes + 1);
+    takes_.reserve(lanes);
+    reduces_.reserve(lanes);
+  }
+
   void add(std::uint32_t lane, double reached, double takes, double reduces_before) {
     lanes_.push_back(lane);
     reached_.push_back(reached);
@@ -126,6 +135,12 @@ class Row {
     std::int64_t round = 0;
     while (round < times) {
       const bool looks = round % kRoundsBetweenLooks == 0;
+      const std::int64_t unseen = std::min(kRoundsBetweenLooks - 1, times - round);
+      if (!looks && log.log == nullptr && unseen == kRoundsBetweenLooks - 1 && n > kLanesAtOnce) {
+        all_but_looks(n, cycle);
+        round += unseen;
+        continue;
+      }
       if (looks) before_ = reached_;
       one_round(n, cycle);
       if (log.log != nullptr)
@@ -160,10 +175,13 @@ class Row {
  private:
   void one_round(std::size_t n, bool cycle) {
     if (cycle) reached_[n] = reached_[0];
-    double* const reached = reached_.data();
-    double* const done = done_.data();  // done[i + 1]: of the transfer from lane i
-    const double* const takes = takes_.data();
-    const double* const reduces = reduces_.data();
+    one_round(n, cycle, reached_.data(), done_.data(), takes_.data(), reduces_.data());
+  }
+
+  /// Of n lanes in a row; reached[n] is of the one after them, and done[i + 1] of the transfer from
+  /// lane i.
+  static void one_round(std::size_t n, bool cycle, double* reached, double* done,
+                        const double* takes, const double* reduces) {
     for (std::size_t i = 0; i < n; ++i)
       done[i + 1] = (reached[i] < reached[i + 1] ? reached[i + 1] : reached[i]) + takes[i];
     if (cycle) done[0] = done[n];
@@ -171,6 +189,37 @@ class Row {
       const double taken = done[i] + reduces[i];
       reached[i] = done[i + 1] < taken ? taken : done[i + 1];
     }
+  }
+
+  /// The rounds from one look to the next, some lanes at a time: what they reach depends on as many
+  /// lanes on either side as there are rounds, which are advanced along with them and dropped, as
+  /// each round leaves one more of these without what it depends on.
+  void all_but_looks(std::size_t n, bool cycle) {
+    constexpr auto kRounds = static_cast<std::size_t>(kRoundsBetweenLooks - 1);
+    before_.resize(n + 1);
+    Part part;
+    for (std::size_t first = 0; first < n; first += kLanesAtOnce) {
+      const std::size_t last = std::min(first + kLanesAtOnce, n);
+      const std::size_t left = cycle ? kRounds : std::min(kRounds, first);
+      const std::size_t right = cycle ? kRounds : std::min(kRounds, n - last);
+      part.clear();
+      for (std::size_t i = first + n - left; i < n + last + right; ++i) {
+        const std::size_t lane = i < n ? i : (i < 2 * n ? i - n : i - 2 * n);
+        part.reached.push_back(reached_[lane]);
+        part.takes.push_back(takes_[lane]);
+        part.reduces.push_back(reduces_[lane]);
+      }
+      const std::size_t lanes = part.reached.size();
+      part.reached.push_back(kNever);
+      part.done.assign(lanes + 1, kNever);
+      for (std::size_t round = 0; round < kRounds; ++round)
+        one_round(lanes, false, part.reached.data(), part.done.data(), part.takes.data(),
+                  part.reduces.data());
+      std::copy_n(part.reached.begin() + static_cast<std::ptrdiff_t>(left), last - first,
+                  before_.begin() + static_cast<std::ptrdiff_t>(first));
+    }
+    before_[n] = kNever;
+    reached_.swap(before_);
   }
 
   [[nodiscard]] std::uint64_t transfers(bool cycle) const {
@@ -196,6 +245,19 @@ class Row {
       if (reached_[i] - before_[i] != reached_[i - 1] - before_[i - 1]) ++count;
     return count;
   }
+
+  /// Lanes that are advanced together.
+  struct Part {
+    std::vector<double> reached;
+    std::vector<double> takes;
+    std::vector<double> reduces;
+    std::vector<double> done;
+    void clear() {
+      reached.clear();
+      takes.clear();
+      reduces.clear();
+    }
+  };
 
   std::vector<std::uint32_t> lanes_;
   std::vector<double> reached_;
@@ -243,8 +305,17 @@ class Rows {
   }
 
  private:
+  [[nodiscard]] std::size_t lanes_from(std::uint32_t first) const {
+    std::size_t count = 1;
+    for (std::uint32_t lane = first; ends_.sent[lane] != kNone; ++count) {
+      lane = round_[ends_.sent[lane]].to;
+      if (lane == first) break;
+    }
+    return count;
+  }
+
   RepeatedRounds run_from(std::uint32_t first, bool cycle, std::vector<bool>& seen) {
-    Row row;
+    Row row{lanes_from(first)};
     std::uint32_t lane = first;
     for (;;) {
       seen[lane] = true;

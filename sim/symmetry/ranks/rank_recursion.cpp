@@ -172,6 +172,8 @@ class Recursion {
     waits_.clear();
     find_active(round);
     for (const std::uint32_t lane : active_) local_[lane] = {};
+    incoming_.reserve(active_.size());
+    sent_.reserve(active_.size());
     repeats_ = true;
     shortest_ = INT64_MAX;
     bool fine = true;
@@ -246,6 +248,7 @@ class Recursion {
   }
 
   bool match() {
+    transfers_.reserve(incoming_.size());
     for (const Incoming& each : incoming_) {
       const std::uint32_t from = sender_on_[each.channel];
       if (from == kNone) return false;

@@ -1,8 +1,8 @@
 #include "strategies/collectives/all_reduce/algorithms.hpp"
 #include "strategies/collectives/all_reduce/row_parts.hpp"
 #include "strategies/collectives/row_helpers.hpp"
-#include "strategies/collectives/schedules/block_schedule.hpp"
 #include "strategies/collectives/schedules/ring_order.hpp"
+#include "strategies/collectives/schedules/rotating_schedule.hpp"
 
 /// Ring all-reduce: a reduce-scatter, then an all-gather, round a cycle of n ranks; with several
 /// channels as many rings side by side, each on its own slice of the data. Cycles by ring_order().
@@ -12,9 +12,9 @@
 namespace lockstep {
 namespace {
 
-class Ring final : public BlockSchedule {
+class Ring final : public RotatingSchedule {
  public:
-  explicit Ring(int n) : BlockSchedule(n) {}
+  explicit Ring(int n) : RotatingSchedule(n) {}
 
   [[nodiscard]] std::int64_t steps(int, int) const override { return 2 * half(); }
 

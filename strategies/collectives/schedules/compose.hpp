@@ -45,6 +45,9 @@ struct Stage {
 struct RankOrder {
   std::function<int(int place)> rank_at{};
   std::function<int(int rank)> place_of{};
+  /// Ranks so many apart, counted round the cycle of all, have places as many apart, all of them
+  /// the same way round; 0: none known.
+  int period = 0;
 };
 
 /// One permutation after another: place p is at outer(inner(p)).

@@ -2,6 +2,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/schedule/schedule_traits.hpp"
 #include "strategies/collectives/schedules/compose.hpp"
 #include "strategies/collectives/schedules/compose_names.hpp"
 
@@ -20,7 +21,7 @@ std::vector<Phase> common(const std::vector<Phase>& a, const std::vector<Phase>&
   return both;
 }
 
-class Stripes final : public Schedule {
+class Stripes final : public Schedule, public SymmetricSchedule {
  public:
   Stripes(std::vector<Stripe> stripes, StripePlaces places)
       : stripes_{std::move(stripes)}, places_{std::move(places)} {
@@ -61,6 +62,21 @@ class Stripes final : public Schedule {
            [&](int place) { return stripe.order.rank_at ? stripe.order.rank_at(place) : place; });
     for (Send& send : step.sends) send.channel += place_for(rank, s);
     for (Receive& receive : step.receives) receive.channel += place_for(receive.peer, s);
+  }
+
+  /// Rotations by whole periods of all orders move the places of each part by as many ranks.
+  [[nodiscard]] std::optional<BlockMoves> moves() const override {
+    if (places_) return std::nullopt;
+    std::int64_t block = 1;
+    for (const Stripe& stripe : stripes_) {
+      const auto own = moves_of(*stripe.part);
+      const int period = stripe.order.rank_at ? stripe.order.period : 1;
+      if (!own || own->kind != BlockMoves::Kind::rotation || period == 0) return std::nullopt;
+      block = std::lcm(block, std::lcm<std::int64_t>(own->block, period));
+      if (block >= ranks() || ranks() % block != 0) return std::nullopt;
+    }
+    return BlockMoves{BlockMoves::Kind::rotation, static_cast<int>(block),
+                      ranks() / static_cast<int>(block)};
   }
 
   [[nodiscard]] std::vector<Phase> phases() const override {

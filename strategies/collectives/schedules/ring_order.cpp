@@ -25,6 +25,9 @@ class NodeOrder {
     return node * per_node_ + (enters(node) + distance_of(node, place % per_node_)) % per_node_;
   }
 
+  /// Pairs of nodes are alike, if all have a partner.
+  [[nodiscard]] int period() const { return nodes_ % 2 == 0 ? 2 * per_node_ : 0; }
+
   [[nodiscard]] int place_of(int rank) const {
     const int node = rank / per_node_;
     const int distance = positive(rank % per_node_ - enters(node), per_node_);
@@ -150,6 +153,12 @@ RankOrder as_rank_order(const Order& order) {
           [order](int rank) { return order.place_of(rank); }};
 }
 
+RankOrder along_nodes(const NodeOrder& order) {
+  RankOrder out = as_rank_order(order);
+  out.period = order.period();
+  return out;
+}
+
 /// A cycle as it is, or the other way round.
 RankOrder along(const std::vector<int>& cycle, bool backwards) {
   std::vector<int> at = cycle;
@@ -164,17 +173,19 @@ RankOrder along(const std::vector<int>& cycle, bool backwards) {
 }  // namespace
 
 RankOrder reversed(RankOrder order, int n) {
+  const int period = order.rank_at ? order.period : 1;
   return {[forward = std::move(order.rank_at), n](int place) {
             return forward ? forward(n - 1 - place) : n - 1 - place;
           },
           [forward = std::move(order.place_of), n](int rank) {
             return n - 1 - (forward ? forward(rank) : rank);
-          }};
+          },
+          period};
 }
 
 RankOrder ring_order(int n, const RankLayout& layout, int channel) {
   if (1 < layout.per_node && layout.per_node < n && n % layout.per_node == 0)
-    return as_rank_order(NodeOrder{n, layout.per_node, channel});
+    return along_nodes(NodeOrder{n, layout.per_node, channel});
   if (!layout.node_rings.empty() && std::ssize(layout.node_rings.front()) == n)
     return along(
         layout.node_rings[static_cast<std::size_t>(channel / 2) % layout.node_rings.size()],

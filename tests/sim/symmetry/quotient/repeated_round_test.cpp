@@ -98,6 +98,27 @@ TEST_CASE("long rows advance by the definition while few lanes change") {
   CHECK(skipped > 0);
 }
 
+/// Rows beyond what is advanced at once, all of whose lanes change for many rounds: by the
+/// definition, so that nothing is lost where one part of a row ends.
+TEST_CASE("rows of many parts advance by the definition") {
+  std::mt19937_64 random{9};
+  for (const std::uint32_t lanes : {2049U, 4097U, 5000U}) {
+    for (const bool cycle : {false, true}) {
+      CAPTURE(lanes);
+      CAPTURE(cycle);
+      std::vector<RoundTransfer> round;
+      for (std::uint32_t i = 0; i + (cycle ? 0 : 1) < lanes; ++i)
+        round.push_back({i, (i + 1) % lanes, static_cast<std::int64_t>(random() % 1000),
+                         static_cast<std::int64_t>(random() % 50)});
+      std::vector<std::int64_t> reached(lanes);
+      for (std::int64_t& at : reached) at = static_cast<std::int64_t>(random() % 30'000);
+      std::vector<std::int64_t> advanced = reached;
+      (void)fold::repeat_round(round, 100, advanced);
+      CHECK(advanced == by_definition(round, 100, reached));
+    }
+  }
+}
+
 /// A delay reaches one lane more a round on either side; a lane changes its pace when it is reached
 /// and once more in the round after, each time with two neighbors.
 TEST_CASE("a delay costs what its two fronts do") {

@@ -134,6 +134,34 @@ TEST_CASE("schedules that say that blocks of ranks do alike are right") {
   CHECK(symmetric > 80);
 }
 
+/// Rings pass nodes in pairs, each entered by where the one before is left: two nodes are a block
+/// if all have a partner, whatever the number of channels and either way round.
+TEST_CASE("rings through nodes say that pairs of nodes do alike") {
+  for (const std::string_view name : {"ring", "bidirectional_ring"}) {
+    const CollectiveAlgorithm* row = find_algorithm(Collective::all_reduce, name);
+    REQUIRE(row != nullptr);
+    for (const int per_node : {2, 4, 8}) {
+      for (const int nodes : {2, 3, 4, 6, 7}) {
+        for (const std::int64_t channels : {1, 2, 3}) {
+          AlgorithmInput input{.n = nodes * per_node};
+          input.layout.per_node = per_node;
+          if (name == "ring") input.arguments = {{"channels", channels}};
+          CAPTURE(name);
+          CAPTURE(per_node);
+          CAPTURE(nodes);
+          CAPTURE(channels);
+          const SchedulePtr schedule = make_schedule(*row, input);
+          const auto moves = moves_of(*schedule);
+          REQUIRE(moves.has_value() == (nodes % 2 == 0 && nodes > 2));
+          if (!moves) continue;
+          CHECK(moves->block == 2 * per_node);
+          CHECK(all_blocks_do_alike(*schedule, *moves));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("steps before a lane's first one are empty") {
   int late = 0;
   for (const RowCase& each : every_row({1, 2, 3, 5, 8, 12})) {
