@@ -8,6 +8,7 @@
 #include "sim/symmetry/branches/branches.hpp"
 #include "sim/symmetry/partition/block_symmetry.hpp"
 #include "sim/symmetry/partition/partition.hpp"
+#include "sim/symmetry/plain/plain_replay.hpp"
 #include "sim/symmetry/quotient/max_plus.hpp"
 #include "sim/symmetry/quotient/quotient.hpp"
 #include "sim/symmetry/rank_fold.hpp"
@@ -154,10 +155,25 @@ class Folding {
     return true;
   }
 
+  /// Ends by rank of the quotient's only call, which are those of classes of members.
+  bool by_plan(const Quotient& quotient, std::vector<TimePoint>& ends) {
+    if (!options_.plain || options_.step_ends) return false;
+    const auto plan = make_plain_plan(quotient, model_);
+    if (!plan) return false;
+    const auto played = replay_plain(*plan, during_replay(options_));
+    if (!played) return false;
+    for (const Quotient::MemberSlot& member_slot : quotient.member_slots)
+      ends.push_back(played->ends[member_slot.rank]);
+    out_.report.simulated_transfers = played->transfers;
+    out_.result.solves = played->solves;
+    return true;
+  }
+
   bool by_engine(const Relations& relations, const Partition& partition, const Quotient& quotient,
                  std::vector<TimePoint>& ends) {
     if (options_.branches && !relations.moves && by_branches(relations, partition, quotient, ends))
       return true;
+    if (by_plan(quotient, ends)) return true;
     const ReplayResult played = options_.step_ends ? by_steps(quotient)
                                                    : replay(quotient.network, quotient.workload,
                                                             model_, during_replay(options_));

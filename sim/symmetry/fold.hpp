@@ -22,6 +22,7 @@ struct FoldOptions {
   bool fold = true;
   bool max_plus = true;  // rounds without contention advance without the engine
   bool branches = true;  // branches with equal histories are replayed once
+  bool plain = true;     // steps over known connections need no engine
   bool blocks = true;    // ranks of one block represent all, if blocks are equivalent
   bool by_rank = true;   // without contention, rounds advance for every rank with its own start
   /// With fewer members, classes are looked for and `by_rank` is not used.

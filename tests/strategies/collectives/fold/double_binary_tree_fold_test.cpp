@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <random>
+
 #include "strategies/collectives/schedules/compose.hpp"
 #include "tests/random_folds.hpp"
 #include "tests/sim/symmetry/check_equal.hpp"
@@ -59,6 +61,33 @@ TEST_CASE("a double binary tree of an even number of nodes has half as many clas
         Tree each = tree;
         each.chunks = chunks;
         CHECK(classes_of(configuration(each, reduces)) == static_cast<std::size_t>(tree.ranks) / 2);
+      }
+    }
+  }
+}
+
+/// Reductions and late ranks leave the steps plain; the engine replays the same classes.
+TEST_CASE("a plan of a double binary tree has the instants and transfers of the engine") {
+  std::mt19937_64 random{11};
+  for (const Tree tree : {Tree{16, 1, 40}, Tree{100, 1, 9}, Tree{256, 1, 30}, Tree{32, 8, 40, 2}}) {
+    for (const bool reduces : {false, true}) {
+      for (const bool late : {false, true}) {
+        CAPTURE(tree.ranks);
+        CAPTURE(reduces);
+        CAPTURE(late);
+        Configuration each = configuration(tree, reduces);
+        if (late)
+          for (int rank = 0; rank < tree.ranks; ++rank)
+            each.workload.calls.front().starts.push_back(
+                TimePoint{Duration::picoseconds(static_cast<std::int64_t>(random() % 50'000'000))});
+        const auto replay = [&each](bool plain) {
+          return replay_folded(each.network, each.workload, each.model,
+                               {.branches = false, .plain = plain});
+        };
+        const FoldedReplay planned = replay(true);
+        const FoldedReplay full = replay(false);
+        CHECK(planned.result.call_ends == full.result.call_ends);
+        CHECK(planned.report.simulated_transfers == full.report.simulated_transfers);
       }
     }
   }
