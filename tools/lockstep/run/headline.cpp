@@ -14,6 +14,7 @@
 #include "strategies/models/count/count.hpp"
 #include "tools/lockstep/output/set_options.hpp"
 #include "tools/lockstep/run/text/aligned.hpp"
+#include "tools/lockstep/run/text/drawn_ranks.hpp"
 
 namespace lockstep::cli {
 
@@ -135,26 +136,6 @@ std::string baseline_line(const TrainingStepResult& result) {
       100 * more / base, to_string(result.baseline->step));
 }
 
-/// "0.95", with the times in which it is another.
-std::string speed_text(const RankSpeed& speed) {
-  std::string out = speed.windows.empty() || speed.speed != 1 ? fmt::format("{}", speed.speed) : "";
-  for (const SlowWindow& window : speed.windows)
-    out += fmt::format("{}{} from {}", out.empty() ? "" : ", ", window.speed, description(window));
-  return out;
-}
-
-std::string drawn_line(const TrainingStepResult& result) {
-  constexpr std::size_t kShown = 4;
-  std::vector<std::string> shown;
-  for (const int rank : result.drawn_ranks)
-    if (shown.size() < kShown)
-      shown.push_back(
-          fmt::format("rank {} at {}", rank, speed_text(speed_of(result.options.speeds, rank))));
-  return fmt::format("{} of {} GPUs drawn with seed {}: {}{}", result.drawn_ranks.size(),
-                     result.scenario.parallel.ranks(), result.scenario.seed, fmt::join(shown, ", "),
-                     result.drawn_ranks.size() > kShown ? ", ... (all in --format json)" : "");
-}
-
 HeadlineEntry step_entry(const TrainingStepResult& result) {
   HeadlineEntry out{"step", {step_line(result)}};
   if (result.confidence)
@@ -166,7 +147,7 @@ HeadlineEntry step_entry(const TrainingStepResult& result) {
     out.lines.emplace_back("computation at the scenario's fixed rate: no prediction interval");
   if (result.throughput.training_s) out.lines.push_back(budget_line(result));
   if (result.baseline) out.lines.push_back(baseline_line(result));
-  if (!result.drawn_ranks.empty()) out.lines.push_back(drawn_line(result));
+  if (!result.drawn_ranks.empty()) out.lines.push_back(drawn_line(drawn_ranks_of(result)));
   return out;
 }
 

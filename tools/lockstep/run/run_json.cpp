@@ -9,6 +9,7 @@
 #include "tools/lockstep/output/memory_text.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
+#include "tools/lockstep/run/text/drawn_ranks.hpp"
 #include "tools/lockstep/run/text/expert_notes.hpp"
 #include "tools/lockstep/run/text/step_words.hpp"
 #include "tools/lockstep/topology/link_text.hpp"
@@ -359,23 +360,6 @@ Json fidelity_json(const std::optional<FidelityCheck>& check) {
           {"relative_error", check->relative_error()}};
 }
 
-/// Of drawn_ranks, as simulated.
-Json drawn_speeds(const TrainingStepResult& result) {
-  Json out = Json::array();
-  for (const int rank : result.drawn_ranks) {
-    const RankSpeed& speed = speed_of(result.options.speeds, rank);
-    Json windows = Json::array();
-    for (const SlowWindow& window : speed.windows)
-      windows.push_back({{"from_s", window.from.since_start().seconds()},
-                         {"until_s", window.until == SlowWindow::kNoEnd
-                                         ? Json(nullptr)
-                                         : Json(window.until.since_start().seconds())},
-                         {"speed", window.speed}});
-    out.push_back({{"rank", rank}, {"speed", speed.speed}, {"windows", std::move(windows)}});
-  }
-  return out;
-}
-
 }  // namespace
 
 /// Folded or not, that of all ranks is the same.
@@ -441,7 +425,7 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   Json drawn = Json::array();
   for (const int rank : result.drawn_ranks) drawn.push_back(rank);
   out["drawn_ranks"] = std::move(drawn);
-  out["drawn_speeds"] = drawn_speeds(result);
+  out["drawn_speeds"] = drawn_json(drawn_ranks_of(result));
   out["baseline_step_time_s"] =
       result.baseline ? Json(result.baseline->step.seconds()) : Json(nullptr);
   out["averaging"] = averaging_json(result);

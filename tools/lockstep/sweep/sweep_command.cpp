@@ -63,11 +63,12 @@ void run_and_print(Options& given, const Command& command) {
   SweepRequest& request = given.sweep;
   request.step = step_request_of(given.run);
   request.space.overrides = with_seed(request.space.overrides, given.run);
+  given.run.step.overrides = request.space.overrides;
   if (!given.run.append.empty()) check_writable(given.run.append);
   const std::unique_ptr<SweepStore> store = store_of(given, command);
   const bool table = given.style.is_table() || given.style.format == Format::md || store;
-  SweepRows rows{given.run, table};
-  SweepRows data{given.run, false};
+  SweepRows rows{given.run, request.space.fix, table};
+  SweepRows data{given.run, request.space.fix, false};
   const bool appends = !given.run.append.empty();
   const bool needs_data = appends || (!assertions.empty() && !store);
   request.on_point = [&](const SweepPoint& point) {
@@ -88,7 +89,7 @@ void run_and_print(Options& given, const Command& command) {
   const Report all = needs_data ? data.report(result) : Report{};
   if (appends) append_rows(given.run.append, all);
   keep([&] { return Findings{[report] { return report_page(report, {}); }}; });
-  print(render(report, given.style));
+  print(rows.text(report, given.style));
   if (was_interrupted()) throw Interrupted();
   if (result.simulated == 0) throw Refusal("no point of the sweep fits into memory");
   if (!assertions.empty()) check_assertions(assertions, store ? report : all, AssertedRows::all);

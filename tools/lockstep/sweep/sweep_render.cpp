@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
-#include "tools/app/json.hpp"
+#include "sim/base/outer_spaces.hpp"
+#include "tools/app/shell_word.hpp"
+#include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_row.hpp"
+#include "tools/lockstep/run/text/drawn_ranks.hpp"
 
 namespace lockstep::cli {
 
@@ -17,6 +21,8 @@ namespace {
 
 constexpr double kGib = 1073741824.0;
 constexpr std::size_t kStateWidth = 60;
+constexpr std::size_t kDrawnShown = 4;
+constexpr std::size_t kDrawnWidth = 34;
 
 /// A value of an axis; whole numbers are numbers.
 Cell axis_cell(const std::string& text) {
@@ -99,32 +105,102 @@ void SweepRows::add(const SweepPoint& point) {
   cells_.push_back(table_ ? table_cells(point.row) : data_cells(point));
   states_.push_back(state_of(point.row));
   fingerprint_.add(point.row.step_ps.value_or(0));
+  add_draws(point);
+}
+
+void SweepRows::add_draws(const SweepPoint& point) {
+  Draws& out = draws_.emplace_back();
+  if (!point.step.result) return;
+  const TrainingStepResult& result = *point.step.result;
+  ++steps_;
+  if (result.step.fidelity == Fidelity::representatives) ++representatives_;
+  if (!seed_) seed_ = result.scenario.seed;
+  if (result.drawn_ranks.empty()) return;
+  const DrawnRanks drawn = drawn_ranks_of(result);
+  out = {drawn_list(drawn), drawn_line(drawn), drawn_json(drawn), drawn_list(drawn, kDrawnShown)};
+}
+
+bool SweepRows::draws() const {
+  return std::ranges::any_of(draws_, [](const Draws& each) { return !each.line.empty(); });
+}
+
+bool SweepRows::draws_differ() const {
+  const auto first =
+      std::ranges::find_if(draws_, [](const Draws& each) { return !each.line.empty(); });
+  return std::any_of(first, draws_.end(), [&](const Draws& each) {
+    return !each.line.empty() && (each.line != first->line || each.list != first->list);
+  });
+}
+
+std::vector<std::string> SweepRows::notes(const SweepResult& result) const {
+  std::vector<std::string> out{
+      fmt::format("{}: {} point{}, {} simulated, {} do not fit, {} impossible{}", result.name,
+                  result.points, result.points == 1 ? "" : "s", result.simulated, result.misfits,
+                  result.impossible, result.complete ? "" : "; interrupted")};
+  std::string changes = changes_of(options_);
+  for (const std::string& each : fixed_) changes += " --fix " + app::shell_word(each);
+  if (!changes.empty()) out.push_back("with " + std::string{without_outer_spaces(changes)});
+  if (draws() && !draws_differ())
+    out.push_back(
+        std::ranges::find_if(draws_, [](const Draws& each) { return !each.line.empty(); })->line);
+  if (result.dp_follows)
+    out.emplace_back("dp = GPUs / (tp * pp * cp); --vary or --set parallel.dp fixes it");
+  if (representatives_ > 0)
+    out.push_back(
+        fmt::format("fidelity representatives at {} of {} simulated points; --fidelity all "
+                    "simulates every rank",
+                    representatives_, steps_));
+  return out;
+}
+
+std::string SweepRows::text(const Report& report, const OutputStyle& style) const {
+  if (style.format == Format::md) {
+    std::string out;
+    for (const std::string& note : report.sections.front().notes) out += "- " + note + "\n";
+    return out + "\n" + render(report, style);
+  }
+  if (style.format != Format::json || !draws()) return render(report, style);
+  Json out = Json::parse(render(report, Format::json));
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < draws_.size(); ++i) {
+    Json row = out.at("rows").at(i);
+    row["drawn_speeds"] = draws_[i].json;
+    rows.push_back(std::move(row));
+  }
+  out["rows"] = std::move(rows);
+  return out.dump(2) + "\n";
 }
 
 Report SweepRows::report(const SweepResult& result) {
   if (table_) columns_ = table_columns();
   Report out;
   out.schema = "lockstep.sweep/1";
-  out.config = Json{{"scenario", result.name}, {"points", result.points}}.dump();
+  out.config =
+      Json{
+          {"scenario", result.name}, {"points", result.points}, {"run", run_options_json(options_)}}
+          .dump();
+  out.seed = seed_.value_or(0);
   for (const std::string& key : result.axes)
     out.columns.push_back({key, short_key(key), {}, false});
   out.columns.insert(out.columns.end(), columns_.begin(), columns_.end());
+  const bool shows_draws = table_ ? draws_differ() : draws();
+  if (shows_draws) {
+    Column drawn{"drawn_speeds", "drawn ranks", {}, true};
+    drawn.most_width = kDrawnWidth;
+    out.columns.push_back(drawn);
+  }
   Column state{"state", "state", {}, true};
   state.most_width = kStateWidth;
   out.columns.push_back(state);
   out.left_out_first = {"memory_margin_bytes", "bubble_fraction", "exposed_fraction",
                         "tokens_per_s"};
   Section section;
-  section.notes = {fmt::format("{}: {} point{}, {} simulated, {} do not fit, {} impossible{}",
-                               result.name, result.points, result.points == 1 ? "" : "s",
-                               result.simulated, result.misfits, result.impossible,
-                               result.complete ? "" : "; interrupted")};
-  if (result.dp_follows)
-    section.notes.emplace_back("dp = GPUs / (tp * pp * cp); --vary or --set parallel.dp fixes it");
+  section.notes = notes(result);
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     std::vector<Cell> row = std::move(axes_[i]);
     cells_[i].resize(columns_.size());
     row.insert(row.end(), cells_[i].begin(), cells_[i].end());
+    if (shows_draws) row.emplace_back(draws_[i].list, table_ ? draws_[i].shown : std::string{});
     row.emplace_back(states_[i]);
     section.rows.push_back(std::move(row));
   }

@@ -33,6 +33,36 @@ TEST_CASE("a row of a sweep has the columns and values of a run") {
   CHECK(swept["rows"][1]["state"] == "fits");
 }
 
+// The oracle is `run` with the same seed.
+TEST_CASE("a sweep says what was changed, who was drawn and with which fidelity") {
+  const std::string draws = " --set-rank random:5%=0.8..0.9";
+  const Json run = result_of("run zero-7b5-3 --seed 2 --suggest 0" + draws);
+  REQUIRE(run["drawn_speeds"].size() == 3);  // 5 % of 64, to the nearest
+  const Json swept = result_of("sweep zero-7b5-3 --vary seed=2,3" + draws);
+  CHECK(swept["rows"][0]["drawn_speeds"] == run["drawn_speeds"]);
+  CHECK(swept["rows"][1]["drawn_speeds"] != run["drawn_speeds"]);
+  CHECK(swept["seed"] == 2);
+  CHECK(swept["config"]["run"]["set_rank"][0][0] == "random:5%");
+
+  const auto said = [](const std::string& arguments, const std::string& text) {
+    return output_of(kBinary + " sweep zero-7b5-3 " + arguments).find(text) != std::string::npos;
+  };
+  const std::string first =
+      run["drawn_speeds"][0]["rank"].dump() + " at " + run["drawn_speeds"][0]["speed"].dump();
+  const std::string equal =
+      "--vary micro_batch=1 --set parallel.dp=64 --seed 2 --fail rail3" + draws;
+  CHECK(said(equal,
+             "\n# with --set parallel.dp=64 --set seed=2 --set-rank random:5% "
+             "compute=0.8..0.9 --fail rail3\n# 3 of 64 GPUs drawn with seed 2: rank " +
+                 first));
+  CHECK(said(equal + " --format md", "- 3 of 64 GPUs drawn with seed 2: rank " + first));
+  CHECK(said("--vary seed=2,3" + draws, "  " + first));  // in a column
+  CHECK(said("--vary seed=2,3 --format csv" + draws, '"' + first));
+  CHECK(said("--vary seed=2 --fidelity representatives --set-rank 17=0.8",
+             "fidelity representatives at 1 of 1 simulated points"));
+  CHECK_FALSE(said("--vary seed=2 --fidelity all --set-rank 17=0.8", "representatives"));
+}
+
 TEST_CASE("a sweep without a point that fits ends with exit code 1, a wrong one with 2") {
   const auto status = [](const std::string& arguments) {
     return run_command(kBinary + " sweep " + arguments + " 2>&1").status;
