@@ -153,6 +153,10 @@ class Errors(unittest.TestCase):
                 self.assertIn(said, str(caught.exception))
                 self.assertNotIn("--", str(caught.exception))
 
+    def test_a_bad_rank_is_named(self):
+        with self.assertRaisesRegex(lockstep.RequestError, "set_rank 900: .* ranks 0 to 63"):
+            lockstep.run("zero-7b5-3", set_rank={900: 0.5}, suggest=0)
+
     def test_what_is_no_result_is_refused(self):
         with self.assertRaisesRegex(lockstep.RequestError, "prints no result but a text"):
             lockstep.plan("llama7b-256", emit="slurm", shards=2)

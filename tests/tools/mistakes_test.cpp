@@ -44,6 +44,20 @@ TEST_CASE("an option of other tools is refused with the way to say it") {
        {"list devices --markdown", "; use --format md\n"}});
 }
 
+TEST_CASE("slow ranks and failed links are refused with the command that has them") {
+  check_refused(
+      {{"plan llama7b-256 --set-rank 3=0.8", "; `lockstep run` and `lockstep sweep` take it"},
+       {"sensitivity llama7b-256 --fail rail3", "`lockstep run SCENARIO --fail ... --format json"},
+       {"compare llama7b-256 --set-rank 3=0.8", "a result that has it is taken instead"},
+       {"campaign llama7b-256 --set-rank 3=0.8", "the campaign file has GPUs that become slow"},
+       {"campaign llama7b-256 --fail rail3", "; `lockstep run` takes it, for one step"},
+       {"run llama7b-256 --set-rank 3 'start=2 ms'", "start is of `collective` and `replay`"},
+       {"run mlp-two-gpus --set-rank 1 'compute=0.5,until=0 s'",
+        "until must be later than the start of the step, got 0 ps"},
+       {"run mlp-two-gpus --set-rank 1 'compute=0.5,from=2 s,until=1 s'",
+        "until must be later than from, got until=1 s and from=2 s"}});
+}
+
 TEST_CASE("a value of an axis is refused where it was written") {
   const std::string plan = "plan --model llama3-8b --cluster dgx-h100 --nodes 1 --global-batch 8 ";
   check_refused({{plan + "--fix zero=7",

@@ -15,6 +15,7 @@
 #include "tools/app/jobs/resized_cluster.hpp"
 #include "tools/app/step/memory_check.hpp"
 #include "tools/app/step/prepared_step.hpp"
+#include "tools/app/step/rank_speeds.hpp"
 #include "tools/app/step/requested_scenario.hpp"
 
 namespace lockstep::app {
@@ -80,6 +81,7 @@ class Jobs {
       SimulatedJobs simulated = simulate_jobs({placed(i, 1)}, shared_->cluster, shared_->device);
       out.jobs.push_back({.scenario = prepared_[i].scenario, .gpus = gpus_[i]});
       out.jobs.back().alone = simulated.jobs.front().mean_step();
+      add_speeds(i, out.jobs.back());
       alone.push_back(std::move(simulated.link_bytes));
     }
     begin("simulating all jobs together");
@@ -110,6 +112,21 @@ class Jobs {
   [[nodiscard]] PlacedJob placed(std::size_t job, int steps) const {
     const PreparedTrainingStep& of = prepared_[job];
     return {of.program, of.scenario.parallel, *of.cost, of.options, gpus_[job], steps};
+  }
+
+  /// Who is slow, and the step alone without that.
+  void add_speeds(std::size_t job, JobResult& out) const {
+    TrainingStepRequest plain = moved_[job];
+    out.speeds = prepared_[job].options.speeds;
+    out.drawn_ranks = drawn_ranks(plain.speeds, out.scenario.parallel.ranks(), out.scenario.seed);
+    if (out.speeds.empty()) return;
+    begin(fmt::format("simulating {} alone without slow ranks", out.scenario.name));
+    plain.speeds.clear();
+    plain.simulation.speeds.clear();
+    const PreparedTrainingStep of = prepare_step(plain);
+    const PlacedJob placed{of.program, of.scenario.parallel, *of.cost, of.options, gpus_[job], 1};
+    out.unchanged =
+        simulate_jobs({placed}, shared_->cluster, shared_->device).jobs.front().mean_step();
   }
 
   /// Sets in ascending order: each job alone is before it with others.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct JobResult {
   Duration alone{};                // step on the same GPUs without the others
   Duration together{};             // mean step with the others
   std::vector<Duration> each{};    // the steps
+  /// With GPU speeds of its own: alone without them.
+  std::optional<Duration> unchanged{};
+  RankSpeeds speeds{};          // of ranks that differ from the device's
+  std::set<int> drawn_ranks{};  // who, or whose speed, was drawn, with scenario.seed
   [[nodiscard]] double slowdown() const { return together.seconds() / alone.seconds() - 1; }
 };
 

@@ -82,14 +82,16 @@ void RankSettingOptions::add_to(const Command& command, const std::string& compu
   command
       .add_option(
           "--set-rank", given,
-          fmt::format("Override parameters of ranks: {} of all, drawn with --seed among those not "
-                      "drawn before; SETTINGS are start=\"10 us\" or start=\"0 us..50 us\" (drawn "
-                      "for each rank), message_overhead=\"5 us\", reduce_rate=\"500 GB/s\" and "
-                      "compute=0.8, the speed of {}, drawn for each rank as compute=0.9..0.99 "
-                      "(uniform) or compute=normal(0.95,0.02) (mean and standard deviation), to a "
-                      "thousandth, separated by commas; 17=0.8 is short for 17 compute=0.8; "
-                      "repeatable",
-                      kRankChoices, compute))
+          fmt::format(
+              "Override parameters of ranks: {} of all (to the nearest, at least one), drawn "
+              "with --seed among those not drawn before; SETTINGS are start=\"10 us\" or start=\"0 "
+              "us..50 us\" (drawn "
+              "for each rank), message_overhead=\"5 us\", reduce_rate=\"500 GB/s\" and "
+              "compute=0.8, the speed of {}, drawn for each rank as compute=0.9..0.99 "
+              "(uniform) or compute=normal(0.95,0.02) (mean and standard deviation), to a "
+              "thousandth, separated by commas; 17=0.8 is short for 17 compute=0.8; "
+              "repeatable",
+              kRankChoices, compute))
       ->type_name("RANKS SETTINGS")
       ->allow_extra_args(false);
 }
@@ -104,7 +106,8 @@ std::vector<RankSettingRange> RankSettingOptions::parsed() const {
     for (const RankSettingRange& before : single)
       if (is_single && before.ranks.intervals == range.ranks.intervals)
         refuse(range, "the rank is given twice");
-    for (const Setting& each : split_settings(settings)) read_setting(each, range);
+    for (const Setting& each : split_settings(settings))
+      read_setting(speed_as_compute(each), range);
     (is_single ? single : out).push_back(std::move(range));
   }
   out.insert(out.end(), single.begin(), single.end());

@@ -90,7 +90,11 @@ constexpr std::array kWords = {
     Word{"bucket", "Group of gradients reduced by one collective.", "", "data parallelism"},
     Word{"exposed communication", "Communication time that computation does not hide.", "",
          "critical path"},
-    Word{"straggler", "Rank or device slower than its peers.", "", "critical path"},
+    Word{"straggler",
+         "Rank or device slower than its peers. --set-rank makes ranks slow (run, sweep, "
+         "collective, "
+         "replay), --set-link links, --fail removes them; run --classes reports whom it delays.",
+         "", "critical path"},
     Word{"critical path", "Chain of dependent operations that determines the step time.", "",
          "exposed communication"},
     Word{"kernel launch overhead", "Host time to issue a kernel; it limits small kernels.", "",

@@ -51,7 +51,7 @@ std::string links(const app::JobsResult& result, const FigureStyle& style) {
 
 }  // namespace
 
-std::string jobs_page(const app::JobsResult& result) {
+std::string jobs_page(const app::JobsResult& result, const std::vector<std::string>& changes) {
   std::vector<PageFigure> drawn{{"steps", [&](bool compact) {
                                    return steps(result, {.prefix = "steps", .compact = compact});
                                  }}};
@@ -59,7 +59,7 @@ std::string jobs_page(const app::JobsResult& result) {
     drawn.push_back({"links", [&](bool compact) {
                        return links(result, {.prefix = "links", .compact = compact});
                      }});
-  return report_page(jobs_report(result), drawn);
+  return report_page(jobs_report(result, changes), drawn);
 }
 
 }  // namespace lockstep::cli

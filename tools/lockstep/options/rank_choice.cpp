@@ -53,13 +53,20 @@ double share_of(const std::string& option, const std::string& ranks) {
   return *number / kAll;
 }
 
-/// "17" or "0..63".
-bool add_interval(std::string_view text, RankChoice& out) {
+/// "17" or "0..63". Throws UsageError for a range that descends, or for no rank in a list `all`.
+bool add_interval(const std::string& option, const std::string& all, std::string_view text,
+                  RankChoice& out) {
+  if (text.empty() && !all.empty())
+    throw UsageError(
+        fmt::format("{}: a rank is missing before or after a comma in \"{}\"", option, all));
   const std::size_t dots = text.find(kTo);
   const auto first = plain_rank(text.substr(0, dots));
   const auto last =
       dots == std::string_view::npos ? first : plain_rank(text.substr(dots + kTo.size()));
-  if (!first || !last || *last < *first) return false;
+  if (!first || !last) return false;
+  if (*last < *first)
+    throw UsageError(fmt::format("{}: {} is a range from {} down to {}; the lower rank comes first",
+                                 option, text, *first, *last));
   out.intervals.emplace_back(*first, *last);
   return true;
 }
@@ -94,7 +101,7 @@ std::optional<RankChoice> parse_rank_choice(const std::string& option, const std
   }
   for (std::string_view rest = text;;) {
     const std::size_t comma = rest.find(',');
-    if (!add_interval(rest.substr(0, comma), out)) return std::nullopt;
+    if (!add_interval(option, text, rest.substr(0, comma), out)) return std::nullopt;
     if (comma == std::string_view::npos) return out;
     rest.remove_prefix(comma + 1);
   }
@@ -119,6 +126,11 @@ std::optional<SpeedDraw> parse_speed(std::string_view text) {
   const auto speed = number_of(text);
   return speed && is_speed(*speed) ? std::optional{SpeedDraw{SpeedDraw::Kind::same, *speed}}
                                    : std::nullopt;
+}
+
+Setting speed_as_compute(const Setting& setting) {
+  const bool is_speed = setting.text == setting.key && parse_speed(setting.text);
+  return is_speed ? Setting{setting.text, "compute", setting.text} : setting;
 }
 
 }  // namespace lockstep::cli

@@ -12,9 +12,9 @@
 
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
+#include "tools/lockstep/output/drawn_ranks.hpp"
 #include "tools/lockstep/output/set_options.hpp"
 #include "tools/lockstep/run/text/aligned.hpp"
-#include "tools/lockstep/run/text/drawn_ranks.hpp"
 
 namespace lockstep::cli {
 

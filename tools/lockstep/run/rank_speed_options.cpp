@@ -40,7 +40,7 @@ class RankSettingReader {
   app::RankSpeedRange read() {
     app::RankSpeedRange out;
     out.ranks = set_rank_choice(ranks_);
-    for (const Setting& each : split_settings(settings_)) read_one(each);
+    for (const Setting& each : split_settings(settings_)) read_one(speed_as_compute(each));
     if (!speed_) refuse_speed();
     out.option = "set_rank";
     out.speed = *speed_;
@@ -74,6 +74,10 @@ class RankSettingReader {
       put(key, time, key == "from" ? from_ : until_);
     } else {
       const auto meant = did_you_mean(key, {"compute", "from", "until"});
+      if (key == "start")
+        refuse(
+            "start is of `collective` and `replay`; ranks of a step start together, from=\"0 s\" "
+            "and until=\"2 ms\" make one slow at its begin");
       refuse(fmt::format("expected compute, from or until, got \"{}\"{}", text,
                          meant ? fmt::format("; did you mean \"{}\"?", *meant) : ""));
     }
@@ -89,8 +93,10 @@ class RankSettingReader {
     SlowWindow out{TimePoint{from_.value_or(Duration{})}, SlowWindow::kNoEnd};
     if (until_) out.until = TimePoint{*until_};
     if (out.until <= out.from)
-      refuse(fmt::format("until must be later than from, got {} and {}",
-                         to_string(out.from.since_start()), to_string(*until_)));
+      refuse(from_ ? fmt::format("until must be later than from, got until={} and from={}",
+                                 to_string(*until_), to_string(*from_))
+                   : fmt::format("until must be later than the start of the step, got {}",
+                                 to_string(*until_)));
     if (speed_->usual_most() > 1)
       refuse(fmt::format("with from or until, a speed of {} to 1 is expected, got {}",
                          SpeedDraw::kSlowest, speed_->usual_most()));

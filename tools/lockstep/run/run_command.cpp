@@ -94,7 +94,7 @@ TrainingStepRequest request_of(const Options& given) {
       given.style.is_table() || given.style.format == Format::md || !given.run.report.empty();
   out.suggestions = static_cast<std::size_t>(given.suggestions.value_or(tables ? kSuggestions : 0));
   out.suggests_if_quick = !given.suggestions;
-  out.on_phase = phase_line("run", "--fidelity representatives or --suggest 0 take less");
+  out.on_phase = phase_line("run", quicker_options(given.run, given.suggestions != 0));
   out.trace_detail = detail_of(given.detail);
   if (out.trace.empty() &&
       !(given.ranks.empty() && given.window.empty() && given.detail == "kernel"))
@@ -263,9 +263,16 @@ void refuse_of_one_job(const Command& command) {
 
 void run_jobs_and_print(const Options& given) {
   const std::vector<Assertion> assertions = parse_assertions(given.asserts);
-  app::JobsRequest request = jobs_request(given.jobs, given.run.step, [](const std::string& text) {
-    return step_source(text).options.step;
+  std::vector<RunOptions> jobs{given.run};
+  app::JobsRequest request = jobs_request(given.jobs, given.run.step, [&](const std::string& text) {
+    jobs.push_back(step_source(text).options);
+    return jobs.back().step;
   });
+  std::vector<std::string> changes;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].step.overrides = request.jobs[i].overrides;
+    changes.push_back(changes_of(jobs[i]));
+  }
   request.on_phase = phase_line("run", "fewer --steps take less");
   check_report(given.run.report);
   Report report;
@@ -273,9 +280,9 @@ void run_jobs_and_print(const Options& given) {
     const auto done =
         timed([&] { return std::make_shared<const app::JobsResult>(app::run_jobs(request)); });
     const app::JobsResult& result = *done;
-    report = jobs_report(result);
-    keep([&] { return Findings{[done] { return jobs_page(*done); }}; });
-    if (!given.run.report.empty()) write_file(given.run.report, jobs_page(result));
+    report = jobs_report(result, changes);
+    keep([&] { return Findings{[done, changes] { return jobs_page(*done, changes); }}; });
+    if (!given.run.report.empty()) write_file(given.run.report, jobs_page(result, changes));
   } catch (const ConfigError& error) {
     throw as_written(error, request);
   }

@@ -81,6 +81,15 @@ std::string command_of(const RunOptions& options) {
          (changes.empty() ? "" : " " + changes);
 }
 
+std::string quicker_options(const RunOptions& options, bool suggests) {
+  std::vector<std::string> out;
+  if (options.fold == "off") out.emplace_back("--fold auto");
+  if (options.fidelity != "representatives") out.emplace_back("--fidelity representatives");
+  if (suggests) out.emplace_back("--suggest 0");
+  if (out.empty()) return {};
+  return fmt::format("{} take{} less", fmt::join(out, " or "), out.size() == 1 ? "s" : "");
+}
+
 std::pair<TimePoint, TimePoint> parse_window(const std::string& text) {
   const std::size_t dots = text.find("..");
   if (dots != std::string::npos) {
@@ -100,7 +109,8 @@ void add_what_ifs(const Command& command, RunOptions& run) {
       .add_option(
           "--gpu-speed", run.gpu_speeds,
           "Relative compute speed of GPUs: all=0.95, 0..63=0.9, 3,17=0.8, or random:1%=0.95 of "
-          "as many ranks, drawn with --seed; speeds are drawn as for --set-rank; repeatable, the "
+          "as many ranks (to the nearest, at least one), drawn with --seed; speeds are drawn as "
+          "for --set-rank; repeatable, the "
           "later one counts")
       ->type_name("RANKS=SPEED")
       ->allow_extra_args(false);
@@ -158,8 +168,9 @@ void add_folding(const Command& command, RunOptions& run) {
   command
       .add_option(
           "--set-rank", run.rank_settings,
-          "Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of all, drawn "
-          "with --seed among those not drawn before; SETTINGS are compute=0.8, drawn for each rank "
+          "Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of all (to "
+          "the nearest, at least one), drawn with --seed among those not drawn before; SETTINGS "
+          "are compute=0.8, drawn for each rank "
           "as compute=0.9..0.99 (uniform) or compute=normal(0.95,0.02) (mean and standard "
           "deviation), to a thousandth, and, for a time of the step, from=\"1 s\" and "
           "until=\"2 s\", separated by commas; 17=0.8 is short for 17 compute=0.8; repeatable")

@@ -38,6 +38,10 @@ struct RunOptions {
 /// name, whatever its folder.
 [[nodiscard]] std::string command_of(const RunOptions& options);
 
+/// What makes a step of minutes shorter, of the options that are not given: "--fold auto or
+/// --suggest 0 take less"; empty: nothing.
+[[nodiscard]] std::string quicker_options(const RunOptions& options, bool suggests);
+
 /// "10 ms..12.5 ms". Throws UsageError.
 [[nodiscard]] std::pair<TimePoint, TimePoint> parse_window(const std::string& text);
 

@@ -100,6 +100,10 @@ std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepR
   else if (result.step.fidelity == Fidelity::representatives && options.fidelity == "auto")
     out.push_back(
         "error of representatives: not known; all ranks cannot be simulated for comparison");
+  else if (result.step.fidelity == Fidelity::representatives && !result.options.speeds.empty())
+    out.push_back(
+        "error of representatives: not simulated; how slow ranks delay others is approximate, "
+        "--fidelity all is exact");
   if (result.machine_links) {
     if (std::string words = kernel_words(*result.machine_links); !words.empty())
       out.push_back(std::move(words));

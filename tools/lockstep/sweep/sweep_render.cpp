@@ -11,9 +11,9 @@
 
 #include "sim/base/outer_spaces.hpp"
 #include "tools/app/shell_word.hpp"
+#include "tools/lockstep/output/drawn_ranks.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/run_row.hpp"
-#include "tools/lockstep/run/text/drawn_ranks.hpp"
 
 namespace lockstep::cli {
 

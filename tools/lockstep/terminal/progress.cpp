@@ -37,7 +37,7 @@ std::string estimate_of(double left) {
 std::string long_job_text(double seconds, const std::string& advice) {
   if (seconds < kLongJob) return {};
   const std::string time = seconds < 90 ? "a minute" : fmt::format("{:.0f} minutes", seconds / 60);
-  return fmt::format("about {}; {}", time, advice);
+  return advice.empty() ? "about " + time : fmt::format("about {}; {}", time, advice);
 }
 
 void LongJobNote::maybe(double elapsed, double all, const char* clear) {

@@ -37,6 +37,30 @@ TEST_CASE("run --job says how much jobs slow each other down, and where") {
             .status == 1);
 }
 
+// The oracles are `run` of the first job alone: its draws, and its step without them.
+TEST_CASE("run --job says whose ranks are slow, who was drawn and what that costs alone") {
+  const std::string slow = " --set model.layers=4 --set-rank random:5%=0.8 --seed 7";
+  const std::string jobs = " run zero-7b5-3" + slow + " --job 'pipeline-1f1b cluster.nodes=1'";
+  const Json alone =
+      Json::parse(output_of(kBinary + " run zero-7b5-3 --suggest 0 --format json" + slow));
+  const Json json = Json::parse(output_of(kBinary + jobs + " --format json"));
+  REQUIRE(json["drawn_speeds"].size() == 2);
+  CHECK(json["drawn_speeds"][0] == alone["drawn_speeds"]);
+  CHECK(json["drawn_speeds"][1].empty());
+  CHECK(json["seed"] == 7);
+  CHECK(json["rows"][0]["step_alone_s"] == alone["step_time_s"]);
+  CHECK(json["rows"][0]["unchanged_step_alone_s"] == alone["baseline_step_time_s"]);
+  CHECK(json["rows"][1]["unchanged_step_alone_s"].is_null());
+  CHECK(json["rows"][1]["changes"] == "--set cluster.nodes=1");
+  const std::string table = output_of(kBinary + jobs);
+  CHECK(contains(table,
+                 "# job 1, zero-7b5-3: with --set model.layers=4 --set seed=7 --set-rank random:5% "
+                 "compute=0.8\n"
+                 "# job 1: 3 of 64 GPUs drawn with seed 7: rank "));
+  CHECK(contains(table, "# job 1 alone: +"));
+  CHECK(contains(table, " without the changes of GPU speeds\n"));
+}
+
 TEST_CASE("another job runs on the first one's cluster") {
   const Json json = Json::parse(output_of(
       kBinary + " run zero-7b5-0 --job 'pipeline-1f1b parallel.global_batch=8' --format json"));

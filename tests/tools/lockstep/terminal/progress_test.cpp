@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tools/lockstep/run/run_options.hpp"
+
 namespace lockstep::cli {
 
 TEST_CASE("a phase is shown with its share and the time left") {
@@ -18,7 +20,20 @@ TEST_CASE("a phase is shown with its share and the time left") {
 TEST_CASE("a job of minutes is announced with what takes less, a shorter one is not") {
   CHECK(long_job_text(59, "--core compares less").empty());
   CHECK(long_job_text(70, "--core compares less") == "about a minute; --core compares less");
+  CHECK(long_job_text(70, "") == "about a minute");
   CHECK(long_job_text(290, "--core compares less") == "about 5 minutes; --core compares less");
+}
+
+TEST_CASE("only options that are not given make a step shorter") {
+  RunOptions run;
+  CHECK(quicker_options(run, true) == "--fidelity representatives or --suggest 0 take less");
+  run.fold = "off";
+  run.fidelity = "all";
+  CHECK(quicker_options(run, false) == "--fold auto or --fidelity representatives take less");
+  run.fold = "auto";
+  run.fidelity = "representatives";
+  CHECK(quicker_options(run, true) == "--suggest 0 takes less");
+  CHECK(quicker_options(run, false).empty());
 }
 
 }  // namespace lockstep::cli

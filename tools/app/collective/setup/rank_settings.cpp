@@ -36,7 +36,9 @@ RankSettings rank_settings(const std::vector<RankSettingRange>& ranges, int rank
       if (range.start) own.start = range.start->of(rank, draws.seed());
       if (range.message_overhead) own.message_overhead = range.message_overhead;
       if (range.reduce_rate) own.reduce_rate = range.reduce_rate;
-      if (range.compute) own.compute = range.compute->of(rank, draws.seed());
+      if (!range.compute) continue;
+      own.compute = range.compute->of(rank, draws.seed());
+      own.compute_of = range.ranks.text;
     }
   }
   RankSettings result;
@@ -50,7 +52,7 @@ namespace {
 void check_speed(const RankSetting& setting, const Network& network) {
   const Endpoint& endpoint = network.endpoints[static_cast<std::size_t>(setting.rank)];
   if (setting.compute && !setting.reduce_rate && !endpoint.reduce_rate)
-    throw RequestError(fmt::format("set_rank {}", setting.rank),
+    throw RequestError("set_rank " + setting.compute_of,
                        "compute is the speed of reductions, which take no time on this cluster; "
                        "add reduce_rate, or change start or message_overhead");
 }

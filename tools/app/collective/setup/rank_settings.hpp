@@ -21,6 +21,7 @@ struct RankSetting {
   std::optional<Duration> message_overhead{};  // occupies the sender, per message
   std::optional<Rate> reduce_rate{};
   std::optional<double> compute{};  // speed of reductions, relative to their rate
+  std::string compute_of{};         // RankChoice::text of it, for errors
 };
 
 /// A start time of several ranks: the same, or drawn for each up to `last`.

@@ -93,13 +93,14 @@ def replay(
         individually (default: auto)
     classes: Print the equivalence classes of ranks, how they differ, and when their times
         part and are the same again
-    set_rank: Override parameters of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of
-        all, drawn with `seed` among those not drawn before; SETTINGS are start="10 us" or
-        start="0 us..50 us" (drawn for each rank), message_overhead="5 us",
-        reduce_rate="500 GB/s" and compute=0.8, the speed of computations relative to
-        those of the trace, drawn for each rank as compute=0.9..0.99 (uniform) or
-        compute=normal(0.95,0.02) (mean and standard deviation), to a thousandth,
-        separated by commas; 17=0.8 is short for 17 compute=0.8; repeatable
+    set_rank: Override parameters of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of all
+        (to the nearest, at least one), drawn with `seed` among those not drawn before;
+        SETTINGS are start="10 us" or start="0 us..50 us" (drawn for each rank),
+        message_overhead="5 us", reduce_rate="500 GB/s" and compute=0.8, the speed of
+        computations relative to those of the trace, drawn for each rank as
+        compute=0.9..0.99 (uniform) or compute=normal(0.95,0.02) (mean and standard
+        deviation), to a thousandth, separated by commas; 17=0.8 is short for 17
+        compute=0.8; repeatable
     max_memory: Refuse replays that need more memory (64M = 64 MiB) (default: 8G)
     progress: Called with a `Progress` while it runs; what it raises ends the run
     """

@@ -80,8 +80,8 @@ def run(
         point of a store: plan.db:rank1 or plan.db:17
     set: Override a scenario value, e.g. parallel.tp=4; repeatable
     gpu_speed: Relative compute speed of GPUs: all=0.95, 0..63=0.9, 3,17=0.8, or
-        random:1%=0.95 of as many ranks, drawn with `seed`; speeds are drawn as for
-        `set_rank`; repeatable, the later one counts
+        random:1%=0.95 of as many ranks (to the nearest, at least one), drawn with `seed`;
+        speeds are drawn as for `set_rank`; repeatable, the later one counts
     seed: Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)
     nic: Speed of every NIC and fabric link, e.g. 200G
     set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
@@ -100,11 +100,11 @@ def run(
     fold: auto: equivalent ranks are simulated once, to the same picosecond; off:
         individually (default: auto)
     set_rank: Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of
-        all, drawn with `seed` among those not drawn before; SETTINGS are compute=0.8,
-        drawn for each rank as compute=0.9..0.99 (uniform) or compute=normal(0.95,0.02)
-        (mean and standard deviation), to a thousandth, and, for a time of the step,
-        from="1 s" and until="2 s", separated by commas; 17=0.8 is short for 17
-        compute=0.8; repeatable
+        all (to the nearest, at least one), drawn with `seed` among those not drawn
+        before; SETTINGS are compute=0.8, drawn for each rank as compute=0.9..0.99
+        (uniform) or compute=normal(0.95,0.02) (mean and standard deviation), to a
+        thousandth, and, for a time of the step, from="1 s" and until="2 s", separated by
+        commas; 17=0.8 is short for 17 compute=0.8; repeatable
     classes: Print the equivalence classes of ranks and how they differ
     job: Another training job at the same time on other GPUs of this scenario's cluster,
         with KEY=VALUE after it: "llama7b-256 parallel.tp=4"; repeatable. Prints how much

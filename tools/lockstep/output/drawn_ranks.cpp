@@ -1,4 +1,4 @@
-#include "tools/lockstep/run/text/drawn_ranks.hpp"
+#include "tools/lockstep/output/drawn_ranks.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
