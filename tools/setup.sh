@@ -8,6 +8,7 @@ packages=(
   libfmt-dev nlohmann-json3-dev libcli11-dev          # libraries of the product
   zlib1g-dev libboost-graph-dev libpugixml-dev libprotobuf-dev protobuf-compiler libeigen3-dev
   libsqlite3-dev                                      # stores of the planner
+  libmimalloc-dev                                     # small allocations of large replays
   librsvg2-bin                                        # PDF and PNG figures of the command line
   pybind11-dev python3-dev                            # Python module
 )

@@ -48,6 +48,6 @@ if(SHLIBDEPS)
   set(CPACK_DEBIAN_PYTHON_DEBIAN_PACKAGE_SHLIBDEPS ON)
 else()
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS
-    "libc6 (>= 2.36), libstdc++6 (>= 12), libfmt9, libpugixml1v5, libprotobuf-lite32, zlib1g, libsqlite3-0")
+    "libc6 (>= 2.36), libstdc++6 (>= 12), libfmt9, libpugixml1v5, libprotobuf-lite32, zlib1g, libsqlite3-0, libmimalloc2.0")
 endif()
 include(CPack)
