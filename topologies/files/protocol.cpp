@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -108,7 +109,15 @@ class AddedLatency {
     if (data_->planes != 0) at_hosts_ = added_to_host_links(protocol, *data_);
   }
 
+  /// Links may have other latencies than those of the cluster's file: none becomes negative.
+  void bound(const std::vector<Link>& links) {
+    for (LinkId id = 0; id < links.size(); ++id)
+      if (links[id].latency + of(id) < Duration{}) bounds_[id] = Duration{} - links[id].latency;
+  }
+
   [[nodiscard]] Duration of(LinkId id) const {
+    if (!bounds_.empty())
+      if (const auto bound = bounds_.find(id); bound != bounds_.end()) return bound->second;
     if (id < data_->first_plane_link()) return in_node_[id % data_->node_links()];
     const std::size_t in_plane = (id - data_->first_plane_link()) % data_->plane_links();
     return in_plane < data_->host_links() ? at_hosts_ : Duration{};
@@ -118,6 +127,7 @@ class AddedLatency {
   std::shared_ptr<const ClusterData> data_;
   std::vector<Duration> in_node_;
   Duration at_hosts_;
+  std::unordered_map<LinkId, Duration> bounds_;
 };
 
 /// The routes of a network whose links take longer.
@@ -190,6 +200,7 @@ void apply(const Protocol& protocol, const Cluster& cluster, Network& network) {
   for (Link& link : network.links) link.bandwidth = protocol.payload_rate(link.bandwidth);
   if (!adds_latency(protocol)) return;
   AddedLatency added{protocol, cluster.shared()};
+  added.bound(network.links);
   for (LinkId id = 0; id < network.links.size(); ++id) network.links[id].latency += added.of(id);
   network.router = std::make_shared<SlowerRouter>(network.router, std::move(added));
 }

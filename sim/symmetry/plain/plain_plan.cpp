@@ -81,6 +81,7 @@ class Writer {
           add_end(lane, first, receive.channel, false, step_.blocks_of(receive) * block);
       if (of == nullptr) return false;
       const bool reduces = receive.combine == Combine::reduce;
+      if (reduces && of->bytes == 0) return false;  // it waits for the reductions before it
       const std::int64_t reduced = reduces ? of->bytes * receive.times : 0;
       if (of->receiver != kNone && of->reduced != reduced) return false;
       of->receiver = lane;
@@ -106,6 +107,7 @@ class Writer {
     const std::uint32_t known = sends ? of.sender : of.receiver;
     if ((known != kNone && known != lane) || (of.bytes >= 0 && of.bytes != bytes)) return nullptr;
     of.bytes = bytes;
+    if (out_.ends.size() - first == PlainPlan::kMostEnds) return nullptr;
     for (std::size_t i = first; i < out_.ends.size(); ++i)
       if (out_.ends[i].connection == *connection && out_.ends[i].sends == sends) return nullptr;
     out_.ends.push_back({*connection, sends});

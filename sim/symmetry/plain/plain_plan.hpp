@@ -14,6 +14,7 @@ namespace lockstep::fold {
 struct PlainPlan {
   static constexpr std::size_t kMostHops = 4;
   static constexpr std::uint32_t kMostOnLink = 64;
+  static constexpr std::size_t kMostEnds = 64;  // of a step
 
   /// One end of a transfer in a step.
   struct End {

@@ -113,7 +113,7 @@ class Replay {
     }
     if (event.version != state.version) return;
     if (state.ends_later) {
-      queue_end(event.id, state, state.since_ps + time_of(state.work, state.rate));
+      queue_end(event.id, state, ends_after(state.since_ps, time_of(state.work, state.rate)));
       return;
     }
     shares_.detach(event.id);
@@ -216,7 +216,7 @@ class Replay {
     if (queued) state.work -= static_cast<Int128>(state.rate) * (now_ps_ - state.since_ps);
     state.since_ps = now_ps_;
     state.rate = rate;
-    const std::int64_t end = now_ps_ + time_of(state.work, rate);
+    const std::int64_t end = ends_after(now_ps_, time_of(state.work, rate));
     if (queued && end >= state.event_ps) {
       state.ends_later = end > state.event_ps;
       return;
@@ -240,6 +240,10 @@ class Replay {
     return last_ps_;
   }
 
+  /// Throws OutOfRange where that is too late.
+  [[nodiscard]] static std::int64_t ends_after(std::int64_t since_ps, std::int64_t time_ps) {
+    return (Duration::picoseconds(since_ps) + Duration::picoseconds(time_ps)).ps();
+  }
   [[nodiscard]] TimePoint now() const { return TimePoint{Duration::picoseconds(now_ps_)}; }
 
   struct Piece {

@@ -171,31 +171,41 @@ class RankCostsFinder {
       return std::uint64_t{static_cast<std::uint32_t>(block)} * relations_.members.size() + member;
     };
     LinkLoads sent{shared_links_};
-    LinkLoads received{shared_links_};
     for (std::uint32_t m = 0; m < relations_.members.size(); ++m) {
-      const bool single = relations_.members[m].single;
       for (std::uint32_t p = relations_.first_pair[m]; p < relations_.first_pair[m + 1]; ++p) {
         const Pair& pair = relations_.pairs[p];
         const int seen = relations_.moves ? relations_.moves->seen_from(pair.block, 0) : 0;
         for (const Crossing& each : relations_.crossings_of(p))
           if (is_shared(each))
-            sent.add(shared_[each.link], of_block(m, each.arriving ? seen : 0), single,
-                     load(out_.alone_[p], pair, each));
+            sent.add(shared_[each.link], of_block(m, each.arriving ? seen : 0),
+                     relations_.members[m].single, load(out_.alone_[p], pair, each));
       }
+    }
+    // Mostly what members send fits, and then nothing has to be known of what they receive.
+    if (all_shared([&](std::uint64_t width, std::uint32_t link) {
+          return fits(width, sent.at(link), sent.at(link));
+        }))
+      return true;
+    LinkLoads received{shared_links_};
+    for (std::uint32_t m = 0; m < relations_.members.size(); ++m) {
       for (const std::uint32_t p : received_.of(m)) {
         const Pair& pair = relations_.pairs[p];
         for (const Crossing& each : relations_.crossings_of(p))
           if (is_shared(each))
-            received.add(shared_[each.link], of_block(m, each.arriving ? 0 : pair.block), single,
-                         load(out_.alone_[p], pair, each));
+            received.add(shared_[each.link], of_block(m, each.arriving ? 0 : pair.block),
+                         relations_.members[m].single, load(out_.alone_[p], pair, each));
       }
     }
-    for (std::uint32_t link = 0; link < shared_.size(); ++link) {
-      const std::uint32_t shared = shared_[link];
-      if (shared != kNone &&
-          !fits(first_link(link).bandwidth.steps(), sent.at(shared), received.at(shared)))
+    return all_shared([&](std::uint64_t width, std::uint32_t link) {
+      return fits(width, sent.at(link), received.at(link));
+    });
+  }
+
+  template <typename Fits>  // fits(width, shared link)
+  [[nodiscard]] bool all_shared(const Fits& fits) const {
+    for (std::uint32_t link = 0; link < shared_.size(); ++link)
+      if (shared_[link] != kNone && !fits(first_link(link).bandwidth.steps(), shared_[link]))
         return false;
-    }
     return true;
   }
 

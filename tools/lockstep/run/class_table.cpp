@@ -68,9 +68,12 @@ void add_spread(const std::vector<app::ShownClass>& classes, bool unchanged,
       first, fmt::join(points, ", ")));
   const app::ClassMerges merges = app::merges_of(classes);
   std::vector<std::string> ends;
-  if (merges.same > 0) ends.push_back(fmt::format("{} have the same times again", merges.same));
+  if (merges.same > 0)
+    ends.push_back(
+        fmt::format("{} {} the same times again", merges.same, merges.same == 1 ? "has" : "have"));
   if (merges.shifted > 0)
-    ends.push_back(fmt::format("{} are later or earlier by the same to the end", merges.shifted));
+    ends.push_back(fmt::format("{} {} later or earlier by the same to the end", merges.shifted,
+                               merges.shifted == 1 ? "is" : "are"));
   if (ends.empty()) return;
   std::string text = fmt::format("of these {}, all from {} on", fmt::join(ends, ", and "),
                                  to_string(merges.last.since_start()));

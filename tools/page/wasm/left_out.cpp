@@ -10,6 +10,7 @@
 #include "sim/schedule/step_ends.hpp"
 #include "sim/symmetry/branches/branch_replay.hpp"
 #include "sim/symmetry/branches/branches.hpp"
+#include "sim/symmetry/plain/plain_replay.hpp"
 #include "sim/symmetry/rank_fold.hpp"
 #include "sim/symmetry/ranks/rank_recursion.hpp"
 #include "strategies/calibration/machine_file.hpp"
@@ -112,6 +113,16 @@ std::optional<BranchReplayResult> replay_branches(const Quotient& quotient,
                                                   const Branches& branches, NetworkModel model,
                                                   const OnReplay& report) {
   (void)quotient, (void)branches, (void)model, (void)report;
+  return std::nullopt;
+}
+
+std::optional<PlainPlan> make_plain_plan(const Quotient& quotient, NetworkModel model) {
+  (void)quotient, (void)model;
+  return std::nullopt;
+}
+
+std::optional<PlainReplay> replay_plain(const PlainPlan& plan, const OnReplay& report) {
+  (void)plan, (void)report;
   return std::nullopt;
 }
 

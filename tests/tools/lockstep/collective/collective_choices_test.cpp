@@ -124,6 +124,16 @@ TEST_CASE("what NCCL is to choose by is read, also where it is not asked") {
   }
 }
 
+TEST_CASE("a protocol that shortens hops leaves no link with less than no latency") {
+  // LL128 adds less to a hop over the network than to one over PCIe: links of a node that
+  // --set-link has at zero stay there, and all network models simulate them.
+  const std::string command =
+      "lockstep collective reduce_scatter --algorithm direct --cluster dgx-h100 --nodes 2 --size 8 "
+      "--protocol ll128 --set-link node0 \"latency=0 us\" --set-link node1 \"latency=0 us\"";
+  for (const std::string network : {"fluid", "alpha-beta", "queue"})
+    CHECK(only_row(command + " --network " + network)["time_s"].get<double>() > 0);
+}
+
 TEST_CASE("a protocol slows links and lengthens hops") {
   const std::string command =
       "lockstep collective send_recv --cluster dgx-h100 --nodes 1 --algorithm shift -b 1G -e 1G";

@@ -155,6 +155,18 @@ TEST_CASE("skew moves starts, the same way for the same seed") {
   CHECK(collective_rows(base + "1") != collective_rows(base + "2"));
 }
 
+TEST_CASE("a transfer that would end beyond the clock is refused with and without folding") {
+  for (const std::string fold : {"auto", "off"}) {
+    const CommandResult result = run_command(
+        "lockstep collective all_reduce --algorithm double_binary_tree:chunks=4 --ranks 9 --size "
+        "4T "
+        "--set-link gpu3 \"bandwidth=1 MB/s\" --fold " +
+        fold);
+    CHECK(result.status == 1);
+    CHECK(contains(result.err, "too large to simulate (times up to 106 days)"));
+  }
+}
+
 TEST_CASE("what no clock of 106 days can hold is a refusal, not a bug") {
   // 8190 messages of 1 PiB at 50 GB/s are 5.8 years.
   const CommandResult result = run_command(

@@ -274,6 +274,21 @@ TEST_CASE("classes of a step with changes are compared with the step without the
   CHECK(contains(text, "computes at 0.5 of the speed"));
 }
 
+TEST_CASE("slow ranks are named though all of their role are as slow, or most") {
+  const auto members = [](const std::string& of) {
+    return json_of(of + " --classes")["fold"]["from_unchanged"]["members"];
+  };
+  for (const Json& each : members(run("data-parallel-from-scratch", "--set-rank all=0.9")))
+    CHECK(each["difference"] == "computes at 0.9 of the speed");
+  int others = 0;
+  for (const Json& each : members(run("data-parallel-from-scratch", "--set-rank 0..6=0.8"))) {
+    const bool unchanged = each["members"] == Json::parse("[[7,7]]");
+    CHECK(each["difference"] == (unchanged ? "" : "computes at 0.8 of the speed"));
+    others += unchanged ? 1 : 0;
+  }
+  CHECK(others == 1);
+}
+
 TEST_CASE("ranks that a change does not reach have the times of the step without it") {
   // A GPU that is slow after the last kernel of the step changes nothing; one that is slow while it
   // waits neither.
@@ -322,7 +337,8 @@ TEST_CASE("what --fold and --set-rank do not take is refused") {
           "expected compute, from or until, got \"form=2ms\"; did you mean "
           "\"from\"?");
   refused("compute=0.5,from=2ms,from=3ms", "from is given twice");
-  refused("compute=0.5,from=2ms,until=2ms", "until must be later than from, got 2 ms and 2 ms");
+  refused("compute=0.5,from=2ms,until=2ms",
+          "until must be later than from, got until=2 ms and from=2 ms");
   refused("compute=1.5,until=2ms",
           "with from or until, a speed of 0.001 to 1 is expected, got 1.5");
   refused("compute=0.5,from=1ms --set-rank 1 compute=0.9,until=2ms",

@@ -137,9 +137,8 @@ std::optional<std::vector<ShownClass>> classes_against(const SimulatedTrainingSt
       return std::nullopt;
     const auto [place, is_new] = places.try_emplace({c, usual}, out.size());
     if (is_new) {
-      RankEquivalenceClass of = own.classes[c];
-      of.representative = rank;
-      of.members = 0;
+      // Of how it differs from others of its role nothing is said: only a speed is a change.
+      RankEquivalenceClass of{.representative = rank, .role = own.classes[c].role, .members = 0};
       of.parting = partings.try_emplace(usual, usual_times).first->second.of(times);
       out.push_back({std::move(of), step.timeline.program->roles[times.role].name, {}});
     }
@@ -147,7 +146,7 @@ std::optional<std::vector<ShownClass>> classes_against(const SimulatedTrainingSt
     ++shown.of.members;
     add_rank(rank, shown.ranges);
   }
-  if (step.classes.empty()) add_own_speeds(speeds, out);
+  add_own_speeds(speeds, out);
   largest_first(out);
   return out;
 }

@@ -73,13 +73,15 @@ std::string how_simulated(const SimulatedTrainingStep& step) {
         weighs_traffic(*step.timeline.program) ? ", so traffic weights have no effect" : "");
   }
   if (step.classes.empty()) return "every rank simulated";
-  if (step.classes.size() == step.timeline.representative_of.size())
-    return fmt::format("all {} ranks, no two of them equivalent", ranks);
   const std::size_t hosts =
       step.timeline.representative_of.size() - static_cast<std::size_t>(ranks);
-  return fmt::format("all {} ranks{}, folded into {} class{}", ranks,
-                     hosts == 0 ? "" : fmt::format(" and {} host{}", hosts, hosts == 1 ? "" : "s"),
-                     step.classes.size(), step.classes.size() == 1 ? "" : "es");
+  const std::string all =
+      fmt::format("all {} ranks{}", ranks,
+                  hosts == 0 ? "" : fmt::format(" and {} host{}", hosts, hosts == 1 ? "" : "s"));
+  if (step.classes.size() > 1 && step.classes.size() == step.timeline.representative_of.size())
+    return all + ", no two of them equivalent";
+  return fmt::format("{}, folded into {} class{}", all, step.classes.size(),
+                     step.classes.size() == 1 ? "" : "es");
 }
 
 std::string text_of(const FidelityCheck& check, int ranks) {
