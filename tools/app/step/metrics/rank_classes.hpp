@@ -29,7 +29,8 @@ struct ShownClass {
 
 /// Those of `step` with RankEquivalenceClass::parting from the times that the same ranks have in
 /// `other`, a simulation of the same program; where ranks of a class were of several classes there,
-/// several entries. `difference` is a speed of their own. None if ranks stand for their role in one of both, or operations differ.
+/// several entries. `difference` is a speed of their own. None if ranks stand for their role in one
+/// of both, or operations differ.
 [[nodiscard]] std::optional<std::vector<ShownClass>> classes_against(
     const SimulatedTrainingStep& step, const SimulatedTrainingStep& other,
     const RankSpeeds& speeds);
