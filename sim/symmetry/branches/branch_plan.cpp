@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/schedule/schedule_traits.hpp"
-
 namespace lockstep::fold {
 namespace {
 
@@ -15,7 +13,7 @@ class Writer {
       : workload_{workload},
         call_{workload.workload.calls.front()},
         schedule_{*call_.schedule},
-        phases_{schedule_.phases()} {
+        lane_runs_{schedule_} {
     out_.lanes_each = static_cast<std::uint32_t>(schedule_.lanes());
     out_.connection_of.assign(workload.class_routes.size() * workload.channels, kNone);
   }
@@ -40,41 +38,28 @@ class Writer {
 
  private:
   bool add_lane(std::uint32_t member, std::uint32_t lane) {
-    const int rank = static_cast<int>(member);
-    const int index = static_cast<int>(lane);
     const auto first_run = static_cast<std::uint32_t>(out_.runs.size());
-    const std::int64_t steps = schedule_.steps(rank, index);
-    for (std::int64_t at = first_step(schedule_, rank, index); at < steps;) {
-      const std::int64_t alike = std::min(steps - at, alike_from(at));
-      step_.clear();
-      schedule_.step(rank, index, at, step_);
-      if (!add_run(static_cast<std::uint32_t>(out_.lanes.size()), alike)) return false;
-      at += alike;
-    }
+    const auto id = static_cast<std::uint32_t>(out_.lanes.size());
+    const bool fits = lane_runs_.read(
+        member, lane,
+        [&](const ScheduleStep& step, std::int64_t steps) { return add_run(id, step, steps); });
+    if (!fits) return false;
     out_.lanes.push_back({member, first_run, static_cast<std::uint32_t>(out_.runs.size())});
     return true;
   }
 
-  /// How many steps from this one on repeat it, itself included.
-  [[nodiscard]] std::int64_t alike_from(std::int64_t step) const {
-    for (const Phase& phase : phases_)
-      if (phase.first <= step && step < phase.first + phase.count)
-        return phase.first + phase.count - step;
-    return 1;
-  }
-
-  bool add_run(std::uint32_t lane, std::int64_t steps) {
-    if (!step_.after.empty() || !step_.locals.empty()) return false;
+  bool add_run(std::uint32_t lane, const ScheduleStep& step, std::int64_t steps) {
+    if (!step.after.empty() || !step.locals.empty()) return false;
     const auto first = static_cast<std::uint32_t>(out_.ends.size());
     const std::int64_t block = call_.block.count();
-    for (const Receive& receive : step_.receives) {
-      const std::int64_t bytes = step_.blocks_of(receive) * block;
+    for (const Receive& receive : step.receives) {
+      const std::int64_t bytes = step.blocks_of(receive) * block;
       if (!add_end(lane, first, receive.channel,
                    {0, false, receive.combine == Combine::reduce, bytes, bytes * receive.times}))
         return false;
     }
-    for (const Send& send : step_.sends)
-      if (!add_end(lane, first, send.channel, {0, true, false, step_.blocks_of(send) * block, 0}))
+    for (const Send& send : step.sends)
+      if (!add_end(lane, first, send.channel, {0, true, false, step.blocks_of(send) * block, 0}))
         return false;
     out_.runs.push_back({steps, first, static_cast<std::uint32_t>(out_.ends.size())});
     return true;
@@ -138,8 +123,7 @@ class Writer {
   const BranchWorkload& workload_;
   const CollectiveCall& call_;
   const Schedule& schedule_;
-  std::vector<Phase> phases_;
-  ScheduleStep step_;
+  LaneRuns lane_runs_;
   BranchPlan out_;
 };
 

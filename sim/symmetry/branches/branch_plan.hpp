@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/schedule/lane_runs.hpp"
 #include "sim/symmetry/branches/branch_schedule.hpp"
 
 namespace lockstep::fold {
@@ -24,17 +25,8 @@ struct BranchPlan {
     std::int64_t bytes = 0;
     std::int64_t reduced = 0;  // over all messages it stands for
   };
-  /// Consecutive equal steps with ends [first_end, last_end).
-  struct Run {
-    std::int64_t steps = 0;
-    std::uint32_t first_end = 0;
-    std::uint32_t last_end = 0;
-  };
-  struct Lane {
-    std::uint32_t member = 0;
-    std::uint32_t first_run = 0;
-    std::uint32_t last_run = 0;
-  };
+  using Run = StepRun;
+  using Lane = PlannedLane;
   struct Connection {
     std::uint32_t sender = kAttachment;  // lanes
     std::uint32_t receiver = kAttachment;

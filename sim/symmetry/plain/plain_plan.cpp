@@ -1,9 +1,5 @@
 #include "sim/symmetry/plain/plain_plan.hpp"
 
-#include <algorithm>
-
-#include "sim/schedule/schedule_traits.hpp"
-
 namespace lockstep::fold {
 namespace {
 
@@ -15,7 +11,7 @@ class Writer {
       : quotient_{quotient},
         call_{quotient.workload.calls.front()},
         schedule_{*call_.schedule},
-        phases_{schedule_.phases()},
+        lane_runs_{schedule_},
         connection_of_(quotient.class_routes.size() * quotient.channels, kNone) {
     out_.lanes_each = static_cast<std::uint32_t>(schedule_.lanes());
     for (const Link& link : quotient.network.links)
@@ -49,36 +45,23 @@ class Writer {
   }
 
   bool add_lane(std::uint32_t member, std::uint32_t lane) {
-    const int rank = static_cast<int>(member);
-    const int index = static_cast<int>(lane);
     const auto first_run = static_cast<std::uint32_t>(out_.runs.size());
-    const std::int64_t steps = schedule_.steps(rank, index);
-    for (std::int64_t at = first_step(schedule_, rank, index); at < steps;) {
-      const std::int64_t alike = std::min(steps - at, alike_from(at));
-      step_.clear();
-      schedule_.step(rank, index, at, step_);
-      if (!add_run(static_cast<std::uint32_t>(out_.lanes.size()), alike)) return false;
-      at += alike;
-    }
+    const auto id = static_cast<std::uint32_t>(out_.lanes.size());
+    const bool fits = lane_runs_.read(
+        member, lane,
+        [&](const ScheduleStep& step, std::int64_t steps) { return add_run(id, step, steps); });
+    if (!fits) return false;
     out_.lanes.push_back({member, first_run, static_cast<std::uint32_t>(out_.runs.size())});
     return true;
   }
 
-  /// How many steps from this one on repeat it, itself included.
-  [[nodiscard]] std::int64_t alike_from(std::int64_t step) const {
-    for (const Phase& phase : phases_)
-      if (phase.first <= step && step < phase.first + phase.count)
-        return phase.first + phase.count - step;
-    return 1;
-  }
-
-  bool add_run(std::uint32_t lane, std::int64_t steps) {
-    if (!step_.after.empty() || !step_.locals.empty()) return false;
+  bool add_run(std::uint32_t lane, const ScheduleStep& step, std::int64_t steps) {
+    if (!step.after.empty() || !step.locals.empty()) return false;
     const auto first = static_cast<std::uint32_t>(out_.ends.size());
     const std::int64_t block = call_.block.count();
-    for (const Receive& receive : step_.receives) {
+    for (const Receive& receive : step.receives) {
       PlainPlan::Connection* of =
-          add_end(lane, first, receive.channel, false, step_.blocks_of(receive) * block);
+          add_end(lane, first, receive.channel, false, step.blocks_of(receive) * block);
       if (of == nullptr) return false;
       const bool reduces = receive.combine == Combine::reduce;
       if (reduces && of->bytes == 0) return false;  // it waits for the reductions before it
@@ -87,9 +70,9 @@ class Writer {
       of->receiver = lane;
       of->reduced = reduced;
     }
-    for (const Send& send : step_.sends) {
+    for (const Send& send : step.sends) {
       PlainPlan::Connection* of =
-          add_end(lane, first, send.channel, true, step_.blocks_of(send) * block);
+          add_end(lane, first, send.channel, true, step.blocks_of(send) * block);
       if (of == nullptr) return false;
       of->sender = lane;
       out_.transfers += static_cast<std::uint64_t>(steps);
@@ -137,9 +120,8 @@ class Writer {
   const Quotient& quotient_;
   const CollectiveCall& call_;
   const Schedule& schedule_;
-  std::vector<Phase> phases_;
+  LaneRuns lane_runs_;
   std::vector<std::uint32_t> connection_of_;  // per channel
-  ScheduleStep step_;
   PlainPlan out_;
 };
 

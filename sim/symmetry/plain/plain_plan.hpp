@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/schedule/lane_runs.hpp"
 #include "sim/symmetry/quotient/quotient.hpp"
 
 namespace lockstep::fold {
@@ -21,17 +22,8 @@ struct PlainPlan {
     std::uint32_t connection = 0;
     bool sends = false;
   };
-  /// Consecutive equal steps with ends [first_end, last_end).
-  struct Run {
-    std::int64_t steps = 0;
-    std::uint32_t first_end = 0;
-    std::uint32_t last_end = 0;
-  };
-  struct Lane {
-    std::uint32_t member = 0;
-    std::uint32_t first_run = 0;
-    std::uint32_t last_run = 0;
-  };
+  using Run = StepRun;
+  using Lane = PlannedLane;
   /// Where a connection crosses a link: it is the link's user of that number.
   struct Hop {
     std::uint32_t link = 0;
