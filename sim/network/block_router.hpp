@@ -12,6 +12,8 @@ namespace lockstep {
 struct BlockLink {
   std::uint32_t block = 0;
   LinkId first = 0;  // the corresponding link of block 0
+  /// So many blocks, of which `block` is the first, have the link together.
+  std::uint32_t shared_by = 1;
 };
 
 /// A router for which blocks of endpoints are interchangeable: block b consists of endpoints b *
@@ -29,6 +31,29 @@ class BlockRouter {
   /// So many links from this one on, itself included, are of its block, and correspond to the same
   /// number of consecutive links of every other block.
   [[nodiscard]] virtual std::size_t neighbors(LinkId) const { return 1; }
+
+  /// Endpoints of smaller blocks, for which the same holds under an exclusive or of their numbers
+  /// alone (nodes in blocks of nodes); 0: there are none. Such blocks may have links together.
+  [[nodiscard]] virtual std::uint32_t smallest_block() const { return 0; }
+  /// Whether it holds for `blocks` blocks of `length` endpoints, a multiple of smallest_block().
+  [[nodiscard]] virtual bool may_exchange(std::uint32_t length, std::uint32_t blocks) const {
+    (void)length, (void)blocks;
+    return false;
+  }
+  /// As above, by blocks of that length.
+  [[nodiscard]] virtual BlockLink exchanged_link(LinkId link, std::uint32_t length) const {
+    (void)length;
+    return {0, link};
+  }
+  [[nodiscard]] virtual LinkId exchanged_link_at(const BlockLink& place,
+                                                 std::uint32_t length) const {
+    (void)length;
+    return place.first;
+  }
+  [[nodiscard]] virtual std::size_t exchanged_neighbors(LinkId link, std::uint32_t length) const {
+    (void)link, (void)length;
+    return 1;
+  }
 };
 
 }  // namespace lockstep

@@ -46,6 +46,8 @@ std::vector<Bytes> bytes_on_links(const Relations& relations, const Network& net
   for (std::uint32_t p = 0; p < relations.pairs.size(); ++p)
     for (const Crossing& each : relations.crossings_of(p))
       carried[each.link] += static_cast<UInt128>(relations.pairs[p].bytes) * each.weight;
+  for (std::uint32_t link = 0; link < carried.size(); ++link)
+    carried[link] *= std::min(relations.shared_by[link], relations.copies());
   std::vector<Bytes> out(network.links.size());
   for (std::size_t i = 0; i < carried.size(); ++i)
     out[relations.links[i]] =
@@ -53,7 +55,7 @@ std::vector<Bytes> bytes_on_links(const Relations& relations, const Network& net
   if (relations.bundled)
     for (std::size_t link = 0; link < out.size(); ++link)
       out[link] = out[network.router->stands_for(static_cast<LinkId>(link))];
-  if (relations.moves) spread_over_blocks(network, *relations.moves, out);
+  if (relations.symmetry) relations.symmetry->spread(out);
   return out;
 }
 
@@ -72,7 +74,7 @@ std::optional<FoldedReplay> by_rank(const RankFold& fold, const Network& network
   FoldReport& report = out.report;
   report.folded = true;
   report.transfers = fold.relations.transfers;
-  report.links = std::uint64_t{fold.relations.links.size()} * fold.relations.copies();
+  report.links = fold.relations.all_links();
   report.link_classes = report.links;
   report.simulated_transfers = played->transfers;
   report.rounds = played->rounds;
@@ -96,7 +98,7 @@ class Folding {
     FoldReport& report = out_.report;
     report.folded = true;
     report.transfers = relations.transfers;
-    report.links = std::uint64_t{relations.links.size()} * relations.copies();
+    report.links = relations.all_links();
     count_link_classes(relations, partition);
     std::vector<TimePoint> ends;
     begin(FoldPhase::replay, options_);

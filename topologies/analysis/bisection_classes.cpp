@@ -4,7 +4,7 @@
 #include <set>
 
 #include "topologies/graph/fabric_ports.hpp"
-#include "topologies/graph/node_blocks.hpp"
+#include "topologies/blocks/node_blocks.hpp"
 
 namespace lockstep {
 namespace {

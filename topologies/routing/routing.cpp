@@ -7,7 +7,8 @@
 #include "sim/base/check.hpp"
 #include "sim/base/hash.hpp"
 #include "sim/network/block_router.hpp"
-#include "topologies/graph/node_blocks.hpp"
+#include "topologies/blocks/nested_blocks.hpp"
+#include "topologies/blocks/node_blocks.hpp"
 #include "topologies/routing/delayed_router.hpp"
 #include "topologies/routing/merge_routes.hpp"
 #include "topologies/routing/route_segments.hpp"
@@ -81,6 +82,23 @@ class ClusterRouter final : public Router, public BlockRouter, public LengthRout
     return blocks()->neighbors(link);
   }
 
+  [[nodiscard]] std::uint32_t smallest_block() const override {
+    return nested().has_value() ? nested()->ranks() : 0;
+  }
+  [[nodiscard]] bool may_exchange(std::uint32_t length, std::uint32_t blocks) const override {
+    return nested().has_value() && nested()->may_exchange(length / nested()->ranks(), blocks);
+  }
+  [[nodiscard]] BlockLink exchanged_link(LinkId link, std::uint32_t length) const override {
+    return nested()->place_of(link, length / nested()->ranks());
+  }
+  [[nodiscard]] LinkId exchanged_link_at(const BlockLink& place,
+                                         std::uint32_t length) const override {
+    return nested()->link_at(place, length / nested()->ranks());
+  }
+  [[nodiscard]] std::size_t exchanged_neighbors(LinkId link, std::uint32_t length) const override {
+    return nested()->neighbors(link, length / nested()->ranks());
+  }
+
  private:
   [[nodiscard]] std::optional<RouteLength> length_of_route(EndpointId from, EndpointId to) const {
     Route route;
@@ -105,11 +123,19 @@ class ClusterRouter final : public Router, public BlockRouter, public LengthRout
   /// ends.
   [[nodiscard]] const std::optional<NodeBlocks>& blocks() const {
     std::call_once(looked_for_blocks_, [this] {
-      if (policy_ == RoutePolicy::automatic && !cluster_.overlay().any_failed() &&
-          !cluster_.overlay().any_delayed())
-        blocks_ = NodeBlocks::find(cluster_.data());
+      if (routes_are_as_built()) blocks_ = NodeBlocks::find(cluster_.data());
     });
     return blocks_;
+  }
+  [[nodiscard]] const std::optional<NestedBlocks>& nested() const {
+    std::call_once(looked_for_nested_, [this] {
+      if (routes_are_as_built()) nested_ = NestedBlocks::find(cluster_.data());
+    });
+    return nested_;
+  }
+  [[nodiscard]] bool routes_are_as_built() const {
+    return policy_ == RoutePolicy::automatic && !cluster_.overlay().any_failed() &&
+           !cluster_.overlay().any_delayed();
   }
 
   [[nodiscard]] RailPair usual_rails(std::size_t from, std::size_t to) const {
@@ -177,6 +203,8 @@ class ClusterRouter final : public Router, public BlockRouter, public LengthRout
   RouteSegments stretches_;
   mutable std::once_flag looked_for_blocks_;
   mutable std::optional<NodeBlocks> blocks_;  // looked for when first asked for
+  mutable std::once_flag looked_for_nested_;
+  mutable std::optional<NestedBlocks> nested_;  // likewise
 };
 
 }  // namespace

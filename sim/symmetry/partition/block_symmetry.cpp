@@ -19,25 +19,39 @@ bool ranks_are_alike(const Network& network, const CollectiveCall& call, std::si
   return true;
 }
 
+const BlockRouter* block_router_of(const Network& network) {
+  return dynamic_cast<const BlockRouter*>(network.router.get());
+}
+
 /// As far as the schedule and the router say.
 std::optional<BlockMoves> common_moves(const Network& network, const CollectiveCall& call) {
-  const auto* router = dynamic_cast<const BlockRouter*>(network.router.get());
+  const BlockRouter* router = block_router_of(network);
   if (router == nullptr || router->block() == 0 || !sits_in_order(call)) return std::nullopt;
   const auto moves = moves_of(*call.schedule);
   return moves ? coarser(*moves, static_cast<int>(router->block())) : std::nullopt;
 }
 
-/// How many links from this one on are seen at once.
-std::size_t neighbors_at(const BlockRouter& router, std::size_t id, std::size_t links) {
-  return std::min(router.neighbors(static_cast<LinkId>(id)), links - id);
+/// The same by the smallest blocks.
+std::optional<BlockMoves> nested_moves(const Network& network, const CollectiveCall& call) {
+  const BlockRouter* router = block_router_of(network);
+  if (router == nullptr || !sits_in_order(call)) return std::nullopt;
+  const auto moves = moves_of(*call.schedule);
+  if (!moves || moves->kind != BlockMoves::Kind::exclusive_or || router->smallest_block() == 0)
+    return std::nullopt;
+  const auto common = coarser(*moves, static_cast<int>(router->smallest_block()));
+  if (!common || !router->may_exchange(static_cast<std::uint32_t>(common->block),
+                                       static_cast<std::uint32_t>(common->blocks)))
+    return std::nullopt;
+  return common;
 }
 
 }  // namespace
 
-BlockSymmetry::BlockSymmetry(const BlockMoves& moves, const BlockRouter& router)
+BlockSymmetry::BlockSymmetry(const BlockMoves& moves, const BlockRouter& router, bool nested)
     : moves_{moves},
       router_{&router},
-      router_blocks_{static_cast<std::uint32_t>(moves.block) / router.block()} {}
+      nested_{nested},
+      router_blocks_{nested ? 1 : static_cast<std::uint32_t>(moves.block) / router.block()} {}
 
 std::optional<BlockSymmetry> BlockSymmetry::find(const Network& network, const Workload& workload) {
   if (workload.calls.size() != 1) return std::nullopt;
@@ -45,20 +59,31 @@ std::optional<BlockSymmetry> BlockSymmetry::find(const Network& network, const W
   const auto moves = common_moves(network, call);
   if (!moves || !ranks_are_alike(network, call, static_cast<std::size_t>(moves->block)))
     return std::nullopt;
-  const BlockSymmetry found{*moves, dynamic_cast<const BlockRouter&>(*network.router)};
+  const BlockSymmetry found{*moves, *block_router_of(network), false};
   return found.links_are_alike(network, true) ? std::optional{found} : std::nullopt;
 }
 
 std::optional<BlockSymmetry> BlockSymmetry::find_of_routes(const Network& network,
                                                            const Workload& workload) {
   if (workload.calls.size() != 1) return std::nullopt;
-  const auto moves = common_moves(network, workload.calls.front());
+  const CollectiveCall& call = workload.calls.front();
+  if (auto nested = find_nested(network, call)) return nested;
+  const auto moves = common_moves(network, call);
   if (!moves) return std::nullopt;
-  const BlockSymmetry found{*moves, dynamic_cast<const BlockRouter&>(*network.router)};
+  const BlockSymmetry found{*moves, *block_router_of(network), false};
+  return found.links_are_alike(network, false) ? std::optional{found} : std::nullopt;
+}
+
+std::optional<BlockSymmetry> BlockSymmetry::find_nested(const Network& network,
+                                                        const CollectiveCall& call) {
+  const auto moves = nested_moves(network, call);
+  if (!moves) return std::nullopt;
+  const BlockSymmetry found{*moves, *block_router_of(network), true};
   return found.links_are_alike(network, false) ? std::optional{found} : std::nullopt;
 }
 
 BlockLink BlockSymmetry::place_of(LinkId link) const {
+  if (nested_) return router_->exchanged_link(link, length());
   const auto place = router_->block_link(link);
   if (!place) return {0, link};
   return {place->block / router_blocks_,
@@ -66,9 +91,14 @@ BlockLink BlockSymmetry::place_of(LinkId link) const {
 }
 
 LinkId BlockSymmetry::link_in(std::uint32_t block, LinkId first) const {
+  if (nested_) return router_->exchanged_link_at({block, first}, length());
   const auto place = router_->block_link(first);
   if (!place) return first;
   return router_->link_at({place->block + block * router_blocks_, place->first});
+}
+
+std::size_t BlockSymmetry::neighbors(LinkId link) const {
+  return nested_ ? router_->exchanged_neighbors(link, length()) : router_->neighbors(link);
 }
 
 bool BlockSymmetry::links_are_alike(const Network& network, bool bandwidths) const {
@@ -78,7 +108,7 @@ bool BlockSymmetry::links_are_alike(const Network& network, bool bandwidths) con
   };
   const std::vector<Link>& links = network.links;
   for (std::size_t id = 0; id < links.size();) {
-    const std::size_t count = neighbors_at(*router_, id, links.size());
+    const std::size_t count = std::min(neighbors(static_cast<LinkId>(id)), links.size() - id);
     const LinkId first = place_of(static_cast<LinkId>(id)).first;
     if (first != id && !std::equal(&links[id], &links[id] + count, &links[first], alike))
       return false;
@@ -87,16 +117,13 @@ bool BlockSymmetry::links_are_alike(const Network& network, bool bandwidths) con
   return true;
 }
 
-void spread_over_blocks(const Network& network, const BlockMoves& moves,
-                        std::vector<Bytes>& bytes) {
-  const auto& router = dynamic_cast<const BlockRouter&>(*network.router);
-  const std::uint32_t blocks = static_cast<std::uint32_t>(moves.block) / router.block();
-  const std::uint32_t end = blocks * static_cast<std::uint32_t>(moves.blocks);
+void BlockSymmetry::spread(std::vector<Bytes>& bytes) const {
+  const auto blocks = static_cast<std::uint32_t>(moves_.blocks);
   for (std::size_t id = 0; id < bytes.size();) {
-    const std::size_t count = neighbors_at(router, id, bytes.size());
-    if (const auto place = router.block_link(static_cast<LinkId>(id));
-        place && blocks <= place->block && place->block < end)
-      std::copy_n(&bytes[router.link_at({place->block % blocks, place->first})], count, &bytes[id]);
+    const std::size_t count = std::min(neighbors(static_cast<LinkId>(id)), bytes.size() - id);
+    if (const BlockLink place = place_of(static_cast<LinkId>(id));
+        0 < place.block && place.block < blocks)
+      std::copy_n(&bytes[place.first], count, &bytes[id]);
     id += count;
   }
 }

@@ -22,26 +22,31 @@ class BlockSymmetry {
   /// starts that differ between blocks, or a schedule or router without block symmetry.
   [[nodiscard]] static std::optional<BlockSymmetry> find(const Network& network,
                                                          const Workload& workload);
-  /// The same, but endpoints, starts and the bandwidths of links may differ between blocks.
+  /// The same, but endpoints, starts and the bandwidths of links may differ between blocks, and
+  /// blocks may have links together: the smallest blocks that schedule and network allow.
   [[nodiscard]] static std::optional<BlockSymmetry> find_of_routes(const Network& network,
                                                                    const Workload& workload);
 
   [[nodiscard]] const BlockMoves& moves() const { return moves_; }
-  /// In blocks of these moves; one may contain several of the router's.
+  /// In blocks of these moves; one may contain several of the router's. Blocks that have links
+  /// together are found by find_of_routes() only.
   [[nodiscard]] BlockLink place_of(LinkId link) const;
   /// The link of that block which corresponds to one of block 0.
   [[nodiscard]] LinkId link_in(std::uint32_t block, LinkId first) const;
+  /// Copies the bytes of every link of block 0 to the corresponding links of the other blocks.
+  void spread(std::vector<Bytes>& bytes) const;
 
  private:
-  BlockSymmetry(const BlockMoves& moves, const BlockRouter& router);
+  BlockSymmetry(const BlockMoves& moves, const BlockRouter& router, bool nested);
+  static std::optional<BlockSymmetry> find_nested(const Network& network, const CollectiveCall& call);
   [[nodiscard]] bool links_are_alike(const Network& network, bool bandwidths) const;
+  [[nodiscard]] std::size_t neighbors(LinkId link) const;
+  [[nodiscard]] std::uint32_t length() const { return static_cast<std::uint32_t>(moves_.block); }
 
   BlockMoves moves_;
   const BlockRouter* router_;
-  std::uint32_t router_blocks_;  // in one of these
+  bool nested_;                  // by exclusive or of blocks in blocks of the router's
+  std::uint32_t router_blocks_;  // in one of these, unless nested
 };
-
-/// Copies the bytes of every link of block 0 to the corresponding links of the other blocks.
-void spread_over_blocks(const Network& network, const BlockMoves& moves, std::vector<Bytes>& bytes);
 
 }  // namespace lockstep::fold

@@ -65,6 +65,7 @@ class Finder {
          std::optional<BlockSymmetry> symmetry)
       : network_{network}, workload_{workload}, most_{most}, symmetry_{symmetry} {
     if (symmetry_) out_.moves = symmetry_->moves();
+    out_.symmetry = symmetry_;
   }
 
   std::optional<Relations> run() {
@@ -306,6 +307,7 @@ class Finder {
         number = static_cast<std::uint32_t>(out_.links.size());
         out_.links.push_back(place.first);
         out_.users.push_back(0);
+        out_.shared_by.push_back(place.shared_by);
       }
       ++out_.users[number];
       out_.crossings.push_back({number, place.block != 0, hop.weight});
@@ -352,6 +354,12 @@ class Finder {
 };
 
 }  // namespace
+
+std::uint64_t Relations::all_links() const {
+  std::uint64_t out = 0;
+  for (std::uint32_t link = 0; link < links.size(); ++link) out += copies_of(link);
+  return out;
+}
 
 std::optional<Relations> find_relations(const Network& network, const Workload& workload,
                                         std::uint64_t most, bool by_blocks) {

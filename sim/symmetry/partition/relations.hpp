@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,10 +9,9 @@
 #include "sim/engine/replay.hpp"
 #include "sim/reuse/key.hpp"
 #include "sim/schedule/schedule_traits.hpp"
+#include "sim/symmetry/partition/block_symmetry.hpp"
 
 namespace lockstep::fold {
-
-class BlockSymmetry;
 
 /// One member of one call.
 struct Member {
@@ -49,7 +49,8 @@ struct Pair {
 /// If the ranks of the only call can be moved block by block without any difference (`moves`),
 /// members are those of block 0, and every member, pair and link represents one per block, as no
 /// move maps any to itself. Several pairs may then join two members. An equitable partition of
-/// these is one of all, and the coarsest is the coarsest.
+/// these is one of all, and the coarsest is the coarsest. Where blocks have links together (only
+/// with find_relations_of_block()), such a link represents one per group of blocks.
 struct Relations {
   std::vector<Member> members;
   std::vector<std::uint32_t> first_member;    // per call
@@ -59,6 +60,7 @@ struct Relations {
   std::vector<Crossing> crossings;
   std::vector<LinkId> links;               // crossed links; of a bundle, its representative
   std::vector<std::uint32_t> users;        // per such link: pairs that cross it
+  std::vector<std::uint32_t> shared_by;    // per such link: blocks that have it together
   std::vector<std::uint32_t> ordinal;      // per member: its index among those of its endpoint
   std::vector<std::uint32_t> memberships;  // per end point
   std::uint64_t transfers = 0;
@@ -66,11 +68,17 @@ struct Relations {
   int channels = 1;           // maximum over all schedules
   bool bundled = false;       // routes are outlines
   std::optional<BlockMoves> moves{};
+  std::optional<BlockSymmetry> symmetry{};  // with moves
 
   /// Number of elements that each represents.
   [[nodiscard]] std::uint32_t copies() const {
     return moves ? static_cast<std::uint32_t>(moves->blocks) : 1;
   }
+  /// Number of links that a link represents.
+  [[nodiscard]] std::uint32_t copies_of(std::uint32_t link) const {
+    return std::max(copies() / shared_by[link], 1U);
+  }
+  [[nodiscard]] std::uint64_t all_links() const;
   /// Rank of a pair's receiver as its sender addresses it, and the reverse.
   [[nodiscard]] int receiver_rank(const Pair& pair) const {
     return members[pair.receiver].rank + (moves ? pair.block * moves->block : 0);

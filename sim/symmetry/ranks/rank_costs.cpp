@@ -69,17 +69,22 @@ class RankCostsFinder {
 
   /// Bandwidth of every link of every block, unless all blocks have the same.
   void read_widths(const BlockSymmetry& symmetry) {
-    const std::uint32_t copies = relations_.copies();
-    widths_.reserve(relations_.links.size() * copies);
-    bool alike = true;
-    for (const LinkId first : relations_.links) {
-      for (std::uint32_t block = 0; block < copies; ++block) {
-        const Link& link = network_.links[symmetry.link_in(block, first)];
-        widths_.push_back(link.bandwidth.steps());
-        alike = alike && link.bandwidth == network_.links[first].bandwidth;
-      }
+    if (all_alike(symmetry)) return;
+    widths_.reserve(relations_.links.size() * relations_.copies());
+    for (const LinkId first : relations_.links)
+      for (std::uint32_t block = 0; block < relations_.copies(); ++block)
+        widths_.push_back(network_.links[symmetry.link_in(block, first)].bandwidth.steps());
+  }
+  [[nodiscard]] bool all_alike(const BlockSymmetry& symmetry) const {
+    for (std::uint32_t number = 0; number < relations_.links.size(); ++number) {
+      const LinkId first = relations_.links[number];
+      for (std::uint32_t block = 0; block < relations_.copies();
+           block += relations_.shared_by[number])
+        if (network_.links[symmetry.link_in(block, first)].bandwidth !=
+            network_.links[first].bandwidth)
+          return false;
     }
-    if (alike) widths_.clear();
+    return true;
   }
 
   static std::uint64_t alone_on(std::uint64_t width, Weight weight) {
@@ -90,12 +95,17 @@ class RankCostsFinder {
   [[nodiscard]] std::size_t place(std::size_t link, std::uint32_t block) const {
     return link * relations_.copies() + block;
   }
+  /// The first of the blocks that have a link together, one of them being this one.
+  [[nodiscard]] std::uint32_t first_of(std::uint32_t link, std::uint32_t block) const {
+    const std::uint32_t together = relations_.shared_by[link];
+    return together == 1 ? block : block / together * together;
+  }
   /// Of the link that a copy of the pair crosses.
   [[nodiscard]] std::uint32_t block_of(const Crossing& each, const Pair& pair,
                                        std::uint32_t copy) const {
-    return each.arriving
-               ? moved_block(relations_.moves, copy, static_cast<std::uint32_t>(pair.block))
-               : copy;
+    return first_of(each.link, each.arriving ? moved_block(relations_.moves, copy,
+                                                           static_cast<std::uint32_t>(pair.block))
+                                             : copy);
   }
 
   template <typename Width>  // width(crossing)
@@ -158,17 +168,22 @@ class RankCostsFinder {
     shared_.assign(relations_.links.size(), kNone);
     for (std::uint32_t p = 0; p < relations_.pairs.size(); ++p) {
       for (const Crossing& each : relations_.crossings_of(p)) {
-        if (relations_.users[each.link] == 1 && relations_.pairs[p].parallel == 1) continue;
+        if (relations_.users[each.link] == 1 && relations_.pairs[p].parallel == 1 &&
+            relations_.shared_by[each.link] == 1)
+          continue;
         if (shared_[each.link] == kNone && limits(each.link)) shared_[each.link] = shared_links_++;
       }
     }
   }
 
   /// All blocks are alike: a link of block 0 has all that crosses such links anywhere. A member of
-  /// another block, as seen from that link, has a number of its own.
+  /// another block, as seen from that link, has a number of its own. Of blocks that have a link
+  /// together, each loads it as much as the first: they count as that one, and then all of them.
   [[nodiscard]] bool blocks_fit() const {
-    const auto of_block = [&](std::uint32_t member, int block) {
-      return std::uint64_t{static_cast<std::uint32_t>(block)} * relations_.members.size() + member;
+    const auto of_block = [&](std::uint32_t member, std::uint32_t link, int block) {
+      return std::uint64_t{first_of(link, static_cast<std::uint32_t>(block))} *
+                 relations_.members.size() +
+             member;
     };
     LinkLoads sent{shared_links_};
     for (std::uint32_t m = 0; m < relations_.members.size(); ++m) {
@@ -177,13 +192,13 @@ class RankCostsFinder {
         const int seen = relations_.moves ? relations_.moves->seen_from(pair.block, 0) : 0;
         for (const Crossing& each : relations_.crossings_of(p))
           if (is_shared(each))
-            sent.add(shared_[each.link], of_block(m, each.arriving ? seen : 0),
+            sent.add(shared_[each.link], of_block(m, each.link, each.arriving ? seen : 0),
                      relations_.members[m].single, load(out_.alone_[p], pair, each));
       }
     }
     // Mostly what members send fits, and then nothing has to be known of what they receive.
-    if (all_shared([&](std::uint64_t width, std::uint32_t link) {
-          return fits(width, sent.at(link), sent.at(link));
+    if (all_shared([&](std::uint64_t width, std::uint32_t link, std::uint32_t blocks) {
+          return fits(width, blocks * sent.at(link), blocks * sent.at(link));
         }))
       return true;
     LinkLoads received{shared_links_};
@@ -192,19 +207,21 @@ class RankCostsFinder {
         const Pair& pair = relations_.pairs[p];
         for (const Crossing& each : relations_.crossings_of(p))
           if (is_shared(each))
-            received.add(shared_[each.link], of_block(m, each.arriving ? 0 : pair.block),
+            received.add(shared_[each.link], of_block(m, each.link, each.arriving ? 0 : pair.block),
                          relations_.members[m].single, load(out_.alone_[p], pair, each));
       }
     }
-    return all_shared([&](std::uint64_t width, std::uint32_t link) {
-      return fits(width, sent.at(link), received.at(link));
+    return all_shared([&](std::uint64_t width, std::uint32_t link, std::uint32_t blocks) {
+      return fits(width, blocks * sent.at(link), blocks * received.at(link));
     });
   }
 
-  template <typename Fits>  // fits(width, shared link)
+  template <typename Fits>  // fits(width, shared link, blocks that have it together)
   [[nodiscard]] bool all_shared(const Fits& fits) const {
     for (std::uint32_t link = 0; link < shared_.size(); ++link)
-      if (shared_[link] != kNone && !fits(first_link(link).bandwidth.steps(), shared_[link]))
+      if (shared_[link] != kNone &&
+          !fits(first_link(link).bandwidth.steps(), shared_[link],
+                std::min(relations_.shared_by[link], relations_.copies())))
         return false;
     return true;
   }

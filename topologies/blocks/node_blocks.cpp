@@ -1,4 +1,4 @@
-#include "topologies/graph/node_blocks.hpp"
+#include "topologies/blocks/node_blocks.hpp"
 
 #include <algorithm>
 #include <numeric>
