@@ -127,7 +127,9 @@ bool NestedBlocks::match_links() {
   for (std::uint32_t level = 0; level < levels_.size(); ++level) {
     for (std::uint32_t group = 0; group < seen[level].size(); ++group) {
       std::vector<SeenLink>& own = seen[level][group];
-      std::ranges::sort(own, {}, [](const SeenLink& link) { return std::tuple{link.looks, link.id}; });
+      std::ranges::sort(own, {}, [](const SeenLink& link) {
+        return std::tuple{link.looks, link.id};
+      });
       if (!std::ranges::equal(own, seen[level].front(), {}, &SeenLink::looks, &SeenLink::looks))
         return false;
       std::vector<LinkId>& ids = levels_[level].links[group];

@@ -9,9 +9,9 @@
 namespace lockstep {
 
 /// Groups of nodes within groups in the original cluster: nodes, those below the same leaves, those
-/// below the same spines, and so on; all groups of a level are equal. An exclusive or of the numbers
-/// of nodes that maps groups to groups on every level permutes routes split over all best paths.
-/// Internal.
+/// below the same spines, and so on; all groups of a level are equal. An exclusive or of the
+/// numbers of nodes that maps groups to groups on every level permutes routes split over all best
+/// paths. Internal.
 class NestedBlocks {
  public:
   /// None without a fabric, or where groups of a level are not consecutive nodes and equal, switch
@@ -56,10 +56,10 @@ class NestedBlocks {
 
   const ClusterData* data_;
   std::uint32_t ranks_ = 0;
-  std::size_t per_node_ = 0;       // terminals
-  std::vector<Level> levels_;      // from the leaves up; the last one has one group
-  std::vector<Place> switches_;    // of a plane
-  std::vector<Place> links_;       // between switches of a plane
+  std::size_t per_node_ = 0;     // terminals
+  std::vector<Level> levels_;    // from the leaves up; the last one has one group
+  std::vector<Place> switches_;  // of a plane
+  std::vector<Place> links_;     // between switches of a plane
 };
 
 }  // namespace lockstep

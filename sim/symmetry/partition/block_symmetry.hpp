@@ -38,7 +38,8 @@ class BlockSymmetry {
 
  private:
   BlockSymmetry(const BlockMoves& moves, const BlockRouter& router, bool nested);
-  static std::optional<BlockSymmetry> find_nested(const Network& network, const CollectiveCall& call);
+  static std::optional<BlockSymmetry> find_nested(const Network& network,
+                                                  const CollectiveCall& call);
   [[nodiscard]] bool links_are_alike(const Network& network, bool bandwidths) const;
   [[nodiscard]] std::size_t neighbors(LinkId link) const;
   [[nodiscard]] std::uint32_t length() const { return static_cast<std::uint32_t>(moves_.block); }

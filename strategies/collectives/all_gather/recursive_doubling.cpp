@@ -13,10 +13,11 @@
 namespace lockstep::all_gather {
 namespace {
 
-class RecursiveDoubling final : public BlockSchedule {
+class RecursiveDoubling final : public BlockSchedule, public SymmetricSchedule {
  public:
   RecursiveDoubling(PowerOfTwoCore core, int n) : BlockSchedule(n), core_{core} {}
 
+  [[nodiscard]] std::optional<BlockMoves> moves() const override { return core_.exchanges_alike(); }
   [[nodiscard]] std::int64_t steps(int, int) const override {
     return core_.exponent() + 2 * fold();
   }

@@ -23,7 +23,9 @@ class HalvingDoubling final : public ExtraRankSchedule, public SymmetricSchedule
   HalvingDoubling(PowerOfTwoCore core, int n, PeerOrder order)
       : ExtraRankSchedule(core, n, core.size()), order_{order} {}
 
-  [[nodiscard]] std::optional<BlockMoves> moves() const override { return exchanges_alike(); }
+  [[nodiscard]] std::optional<BlockMoves> moves() const override {
+    return core().exchanges_alike();
+  }
 
  protected:
   [[nodiscard]] std::int64_t core_steps() const override {

@@ -10,9 +10,13 @@
 namespace lockstep {
 namespace {
 
-class RecursiveDoubling final : public ExtraRankSchedule {
+class RecursiveDoubling final : public ExtraRankSchedule, public SymmetricSchedule {
  public:
   explicit RecursiveDoubling(int n) : ExtraRankSchedule(PowerOfTwoCore{n}, n, 1) {}
+
+  [[nodiscard]] std::optional<BlockMoves> moves() const override {
+    return core().exchanges_alike();
+  }
 
  protected:
   [[nodiscard]] std::int64_t core_steps() const override { return core().exponent(); }

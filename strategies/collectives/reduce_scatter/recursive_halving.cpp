@@ -12,10 +12,11 @@
 namespace lockstep::reduce_scatter {
 namespace {
 
-class RecursiveHalving final : public BlockSchedule {
+class RecursiveHalving final : public BlockSchedule, public SymmetricSchedule {
  public:
   RecursiveHalving(PowerOfTwoCore core, int n) : BlockSchedule(n), core_{core} {}
 
+  [[nodiscard]] std::optional<BlockMoves> moves() const override { return core_.exchanges_alike(); }
   [[nodiscard]] std::int64_t steps(int, int) const override {
     return core_.exponent() + 2 * fold();
   }

@@ -22,6 +22,12 @@ class PowerOfTwoCore {
   [[nodiscard]] int rank_of(int index) const {
     return index < extras_ ? 2 * index : index + extras_;
   }
+  /// The moves of a schedule whose ranks exchange with others at XORs that no rank changes; none
+  /// with extra ranks.
+  [[nodiscard]] std::optional<BlockMoves> exchanges_alike() const {
+    if (extras_ > 0) return std::nullopt;
+    return BlockMoves{BlockMoves::Kind::exclusive_or, 1, size()};
+  }
 
  private:
   [[nodiscard]] bool is_folded(int rank) const { return rank < 2 * extras_; }
@@ -43,12 +49,6 @@ class ExtraRankSchedule : public BlockSchedule {
       : BlockSchedule(n, blocks), core_{core} {}
 
   [[nodiscard]] const PowerOfTwoCore& core() const { return core_; }
-  /// The moves of a schedule whose ranks exchange with others at XORs that no rank changes; none
-  /// with extra ranks.
-  [[nodiscard]] std::optional<BlockMoves> exchanges_alike() const {
-    if (core_.extras() > 0) return std::nullopt;
-    return BlockMoves{BlockMoves::Kind::exclusive_or, 1, core_.size()};
-  }
   [[nodiscard]] virtual std::int64_t core_steps() const = 0;
   /// The step of the rank with `index` in the core; peers are ranks, from core().rank_of().
   virtual void core_step(int core_index, std::int64_t index, ScheduleStep& step) const = 0;
