@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "topologies/graph/fabric_ports.hpp"
 #include "topologies/blocks/node_blocks.hpp"
+#include "topologies/graph/fabric_ports.hpp"
 
 namespace lockstep {
 namespace {
