@@ -36,6 +36,10 @@ constexpr double kMostOfClasses = 1e8;
 /// Beyond so many operations of ranks that share programs, what they call and send to takes more
 /// memory than machines of users have: 5 bytes each.
 constexpr double kMostShared = 4e9;
+/// After this share of a step it is foreseen how many operations will have times of their own;
+/// that many times what can be simulated ends it then.
+constexpr double kTelling = 0.02;
+constexpr double kTooMany = 2;
 /// Of a collective: two rounds of a ring, over several channels.
 constexpr double kMessagesPerMember = 8;
 
@@ -229,24 +233,33 @@ class Simulation {
 
   [[nodiscard]] bool logs_transfers() const { return options_.link_series && !fold_ && !classes_; }
 
-  /// Ends a replay in which too many operations have times of their own.
+  /// Ends a replay in which too many operations have times of their own, or will have at this rate:
+  /// where ranks differ for good, ever more operations come to differ.
   void watch_distinct(const ReplayProgress& progress) const {
     if (progress.stream_ends == nullptr) return;
     double own = 0;
-    std::set<EndpointId> differ;
-    for (std::size_t s = 0; s < progress.stream_ends->size(); ++s) {
-      if (progress.stream_ends->own(s) == 0) continue;
+    for (std::size_t s = 0; s < progress.stream_ends->size(); ++s)
       own += static_cast<double>(progress.stream_ends->own(s));
-    }
-    if (own <= options_.most_distinct) return;
+    const bool foreseen = own <= options_.most_distinct;
+    const double all = own / progress.share;
+    if (foreseen && (progress.share < kTelling || all <= kTooMany * options_.most_distinct ||
+                     differ_for_a_time()))
+      return;
+    std::set<EndpointId> differ;
     for (std::size_t s = 0; s < progress.stream_ends->size(); ++s)
       if (progress.stream_ends->own(s) > 0) differ.insert(lowered_.workload.streams[s].endpoint);
     throw TrainingStepTooLarge{fmt::format(
         "{} of {} ranks have times of their own, of {:.0f} million operations after {:.0f} % of "
-        "the step; at the most {:.0f} million can be simulated; --fidelity auto simulates one rank "
-        "of each kind",
+        "the step{}; at the most {:.0f} million can be simulated; --fidelity auto simulates one "
+        "rank of each kind",
         differ.size(), ranks_.size(), own / 1e6, 100 * progress.share,
+        foreseen ? fmt::format(", about {:.0f} million by its end", all / 1e6) : "",
         options_.most_distinct / 1e6)};
+  }
+
+  [[nodiscard]] bool differ_for_a_time() const {
+    return std::ranges::any_of(options_.speeds,
+                               [](const auto& each) { return !each.second.windows.empty(); });
   }
 
   [[nodiscard]] OnReplay during_replay() const {

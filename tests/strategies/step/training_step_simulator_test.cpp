@@ -135,6 +135,35 @@ TEST_CASE("a step ends where too many operations have times of their own, with t
   }
   CHECK(text.find(" of 32 ranks have times of their own, of ") != std::string::npos);
   CHECK(text.find("at the most 0 million can be simulated") != std::string::npos);
+  // What the first report allows is exceeded by three times that by the end; a rank that is slow
+  // for a time only could be the last to differ.
+  layout.parallel.global_batch = 8 * 8192;
+  const auto longer = bed.program(layout);
+  const auto long_step = [&] {
+    (void)simulate(longer, layout.parallel, bed.cluster, bed.device, bed.cost, options);
+  };
+  double first = 0;
+  options.on_replay = [&](const ReplayProgress& progress) {
+    if (first > 0) return;
+    for (std::size_t s = 0; s < progress.stream_ends->size(); ++s)
+      first += static_cast<double>(progress.stream_ends->own(s)) / progress.share;
+  };
+  options.most_distinct = 1e9;
+  long_step();
+  REQUIRE(first > 0);
+  options.most_distinct = first / 3;
+  int reports = 0;
+  options.on_replay = [&](const ReplayProgress&) { ++reports; };
+  CHECK_THROWS_WITH_AS(long_step(), doctest::Contains(" million by its end; at the most "),
+                       TrainingStepTooLarge);
+  CHECK(reports == 0);
+  options.speeds = {{5, {.speed = 0.5, .windows = {{.from = TimePoint{1_ps}, .speed = 0.9}}}}};
+  try {
+    long_step();
+  } catch (const TrainingStepTooLarge& error) {
+    CHECK(std::string{error.what()}.find("by its end") == std::string::npos);
+  }
+  CHECK(reports > 0);
 }
 
 TEST_CASE("simulators of several threads share what their cluster says") {
