@@ -134,7 +134,7 @@ PipelineShape pipeline_shape(const ParallelConfig& parallel) {
           parallel.vpp,
           static_cast<int>(parallel.microbatches()),
           parallel.microbatch_group,
-          parallel.overlaps(Overlap::ep_pairs)};
+          parallel.ep > 1 && parallel.overlaps(Overlap::ep_pairs)};
 }
 
 std::vector<PipelineStep> pipeline_order(const PipelineShape& shape, int stage) {

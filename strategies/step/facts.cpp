@@ -245,46 +245,53 @@ class StageOrder {
   std::map<std::pair<int, int>, Places> places_;
 };
 
+/// How often a neighbor may get the same position of a microbatch: once, and once more for every
+/// round of chunks without layers that only pass it on.
+[[nodiscard]] int most_passes(const Step& step) {
+  const auto empty = std::ranges::count_if(
+      step.chunks, [](const auto& chunk) { return chunk.first == chunk.second; });
+  return 1 + static_cast<int>(empty) / static_cast<int>(step.stages.size());
+}
+
 /// Messages between stages: what one sends, its neighbor receives, once.
 [[nodiscard]] std::string unpaired_message(const Step& step) {
-  // (forward, of a shared activation, position, microbatch): sends less receives, and the stages
-  // of both.
-  struct Pair {
-    int sends = 0;
-    int receives = 0;
-    int from = 0;
-    int to = 0;
-    int ahead = 0;  // of the sender's peer
-    int back = 0;   // of the receiver's
+  // (forward, of a shared activation, position, microbatch): from which place in the pipeline to
+  // which, as the senders say and as the receivers say; several where chunks without layers pass
+  // an activation on.
+  struct Ends {
+    std::multiset<std::pair<int, int>> sent;
+    std::multiset<std::pair<int, int>> received;
   };
-  std::map<std::tuple<bool, bool, int, int>, Pair> pairs;
-  for (std::size_t stage = 0; stage < step.stages.size(); ++stage) {
-    for (const ScriptCall& call : step.stages[stage].calls) {
+  const auto stages = static_cast<int>(step.stages.size());
+  std::map<std::tuple<bool, bool, int, int>, Ends> all;
+  for (int stage = 0; stage < stages; ++stage) {
+    const int here = place_of_stage(step.parallel.schedule, stages, stage);
+    for (const ScriptCall& call : step.stages[static_cast<std::size_t>(stage)].calls) {
       if (call.work != CallWork::other) continue;
       for (const Operation& each : step.program.routines[call.call.routine].operations) {
         const bool send = each.kind == OperationKind::send;
         if (!send && each.kind != OperationKind::receive) continue;
         const bool forward = each.name.ends_with(".forward");
         const bool shared = carried(each).position.has_value();
-        Pair& pair = pairs[{forward, shared, call.call.position, call.call.microbatch}];
-        ++(send ? pair.sends : pair.receives);
-        (send ? pair.from : pair.to) = static_cast<int>(stage);
-        (send ? pair.ahead : pair.back) = each.communication->offset;
+        Ends& ends = all[{forward, shared, call.call.position, call.call.microbatch}];
+        const int there = (here + each.communication->offset + stages) % stages;
+        if (send) {
+          ends.sent.emplace(here, there);
+        } else {
+          ends.received.emplace(there, here);
+        }
       }
     }
   }
-  const auto stages = static_cast<int>(step.stages.size());
-  const auto place = [&](int stage) {
-    return place_of_stage(step.parallel.schedule, stages, stage);
-  };
-  for (const auto& [key, pair] : pairs) {
+  const auto most = static_cast<std::size_t>(most_passes(step));
+  for (const auto& [key, ends] : all) {
+    const bool often = std::ranges::any_of(
+        ends.sent, [&](const auto& each) { return ends.sent.count(each) > most; });
+    if (ends.sent == ends.received && !often) continue;
     const auto& [forward, shared, position, microbatch] = key;
-    const int apart = place(pair.to) - place(pair.from);
-    const bool meet = (pair.ahead - apart) % stages == 0 && (pair.back + apart) % stages == 0;
-    if (pair.sends == 1 && pair.receives == 1 && meet) continue;
     return fmt::format("position {} of microbatch {} is sent {} times {}, received {} times",
-                       position, microbatch, pair.sends, forward ? "forward" : "backward",
-                       pair.receives);
+                       position, microbatch, ends.sent.size(), forward ? "forward" : "backward",
+                       ends.received.size());
   }
   return {};
 }

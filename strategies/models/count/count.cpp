@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "strategies/models/count/count_parts.hpp"
 
 namespace lockstep {
@@ -91,6 +93,8 @@ std::string FlopConvention::words() const {
   out += causal ? "causal attention halved, " : "attention over the full square, ";
   if (windows) out += "keys outside of windows excluded, ";
   if (documents) out += "keys of other documents excluded, ";
+  if (admitted < 1)
+    out += fmt::format("of experts the {:.3g} % that their capacity admits, ", 100 * admitted);
   out += vocabulary ? "logits included, " : "logits excluded, ";
   return out + "backward = 2x forward, input-data gradient and recomputation excluded";
 }

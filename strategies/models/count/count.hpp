@@ -38,6 +38,8 @@ struct FlopConvention {
   bool vocabulary = true;  // the output GEMM counts
   bool windows = false;    // some layers have a window (set by counting)
   bool documents = false;  // sequences hold several documents (set by counting)
+  /// Of the tokens sent to experts, at most so many are computed: a capacity factor below 1.
+  double admitted = 1;
   /// The convention in words, printed with an MFU.
   [[nodiscard]] std::string words() const;
 };

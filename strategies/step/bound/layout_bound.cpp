@@ -389,7 +389,7 @@ LayoutBound LayoutBounds::of(const ParallelConfig& parallel, std::optional<Bytes
     if (of.share) host.memory = of.share->bytes_per_second();
     if (of.link) host.link = of.link->bytes_per_second();
   }
-  const bool pairs = parallel.overlaps(Overlap::ep_pairs);
+  const bool pairs = parallel.ep > 1 && parallel.overlaps(Overlap::ep_pairs);
   const Layout layout{parallel, profile(parallel), pairs ? &passes(parallel) : nullptr, host};
   LayoutBound out{{}, memory(layout, parallel)};
   if (!most_memory || out.memory <= *most_memory) out.time = Duration::picoseconds(layout.time());

@@ -190,6 +190,44 @@ TEST_CASE("whatever carries tokens, and beside whatever, one device computes the
   }
 }
 
+// Nothing is sent to experts of others: no layers to take in turn, not even with ZeRO-3.
+TEST_CASE("pairs of microbatches need experts on several ranks, and are idle without") {
+  ParallelConfig parallel = layout(2);
+  parallel.zero = 3;
+  parallel.global_batch = 2 * 4;
+  parallel.overlap = {Overlap::ep_pairs, Overlap::dp_parameters};
+  CHECK(verify_strategy(test::transformer(gpt()), parallel, 8, two_steps()).problem() == "");
+}
+
+// Chunks without layers pass activations and gradients on, around the ring of stages if there are
+// as many as stages.
+TEST_CASE("chunks without layers between others compute the same") {
+  using Order = PipelineOrder;
+  struct Case {
+    Order order;
+    int vpp;
+    std::vector<int> stages;
+  };
+  for (const Case& each :
+       std::vector<Case>{{Order::gpipe, 1, {3, 0, 0, 5}},
+                         {Order::one_f_one_b, 1, {3, 0, 0, 5}},
+                         {Order::zb_h1, 1, {1, 0, 2, 5}},
+                         {Order::interleaved, 3, {1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 4}},
+                         {Order::zb_v, 2, {1, 0, 2, 0, 0, 3, 1, 1}},
+                         {Order::dualpipe, 1, {3, 0, 0, 5}}}) {
+    ParallelConfig parallel = layout(1);
+    parallel.pp = 4;
+    parallel.vpp = each.vpp;
+    parallel.global_batch = 8;
+    parallel.schedule = each.order;
+    parallel.stages = each.stages;
+    CAPTURE(static_cast<int>(each.order));
+    TransformerConfig shape = gpt();
+    shape.layers = 8;
+    CHECK(verify_strategy(test::transformer(shape), parallel, 8, two_steps()).problem() == "");
+  }
+}
+
 // Of 32 visits a rank makes, an expert takes 8 (capacity factor 1): with a random router some
 // have more than 8 visitors. The loss of step 1 is then not that of the dropless model.
 TEST_CASE("experts with a capacity drop tokens as the reference does") {

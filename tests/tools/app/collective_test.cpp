@@ -58,6 +58,25 @@ TEST_CASE("the fastest of several is marked, one at each size") {
   }
 }
 
+// Nodes of 8 on 6 rails: of 64 KiB and 1 MiB the same blocks, but other numbers of chunks.
+TEST_CASE("rounds are those of each size, whichever other sizes are asked for") {
+  CollectiveRequest request;
+  request.cluster = {.cluster = "dgx-h100", .nodes = 6};
+  add_candidates({.collectives = "reduce_scatter", .algorithms = "sharp"}, request);
+  std::vector<std::optional<std::int64_t>> alone;
+  for (const Bytes size : {64_KiB, 1_MiB}) {
+    request.sizes = {size};
+    alone.push_back(run_collective(request).row(0, 0).counts.rounds);
+  }
+  REQUIRE(alone[0] != alone[1]);
+  for (const bool turned : {false, true}) {
+    request.sizes = turned ? std::vector<Bytes>{1_MiB, 64_KiB} : std::vector<Bytes>{64_KiB, 1_MiB};
+    const CollectiveReport done = run_collective(request);
+    CHECK(done.row(0, 0).counts.rounds == alone[turned ? 1 : 0]);
+    CHECK(done.row(0, 1).counts.rounds == alone[turned ? 0 : 1]);
+  }
+}
+
 TEST_CASE("one algorithm at one size reports its phases, and the share that is simulated") {
   CollectiveRequest request = request_of("direct");
   // 128 * 127 messages in each of two rounds: more than the engine is silent for.

@@ -340,6 +340,18 @@ std::optional<ScheduleMeasure> measured(const Schedule& schedule, const FoldRepo
   return measure(schedule, classes, kMostVisits, senders);
 }
 
+/// What tells schedules of one algorithm for several sizes apart: the number of chunks, which is
+/// not always one of blocks, shows in the steps.
+std::string shape_of(const Schedule& schedule) {
+  std::string out = fmt::format("{} {} {}", schedule.ranks(), schedule.blocks(), schedule.lanes());
+  for (const int rank : {0, schedule.ranks() - 1})
+    for (int lane = 0; lane < schedule.lanes(); ++lane)
+      out += fmt::format(" {}", schedule.steps(rank, lane));
+  for (const lockstep::Phase& phase : schedule.phases())
+    out += fmt::format(" {}:{}", phase.first, phase.count);
+  return out;
+}
+
 /// Messages that follow one another, where lanes share rounds out: by classes where there are such.
 std::optional<std::int64_t> depth_of(const SchedulePtr& schedule, const FoldReport& fold) {
   // A second replay is quick up to so many transfers one by one; beyond, it is tried last, and with
@@ -382,9 +394,9 @@ ScheduleCounts CollectiveRunner::count(const Candidate& candidate, const Collect
 ScheduleCounts CollectiveRunner::counts_of(const Candidate& candidate,
                                            const CollectiveRun& prepared,
                                            const CollectiveResult& replayed) const {
-  const std::string key = fmt::format("{} {} {} {}", to_string(candidate.collective),
+  const std::string key = fmt::format("{} {} {}", to_string(candidate.collective),
                                       prepared.chosen.empty() ? candidate.text() : prepared.chosen,
-                                      prepared.schedule->blocks(), prepared.schedule->lanes());
+                                      shape_of(*prepared.schedule));
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = counted_.find(key); found != counted_.end()) return found->second;

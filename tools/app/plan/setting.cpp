@@ -11,6 +11,7 @@
 #include "strategies/scenario/parallel/layout_problems.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "tools/app/inputs/config_folder.hpp"
+#include "tools/app/step/metrics/throughput.hpp"
 #include "tools/app/step/prepared_step.hpp"
 
 namespace lockstep::app {
@@ -53,7 +54,7 @@ PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
     }
   }
   if (costs_.empty() && problem) std::rethrow_exception(problem);
-  const FlopCount count = count_flops(scenario_.model);
+  const FlopCount count = count_flops(scenario_.model, flop_convention(scenario_.parallel));
   model_flops_ = count.training() * static_cast<double>(global_batch());
   samples_ = static_cast<double>(global_batch()) *
              (scenario_.model.reads_text() ? static_cast<double>(count.tokens) : 1);

@@ -12,6 +12,7 @@
 #include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/step/metrics/rank_memory.hpp"
 #include "tools/app/step/metrics/steps_in_a_row.hpp"
+#include "tools/app/step/metrics/throughput.hpp"
 #include "tools/app/validate/compare.hpp"
 #include "tools/app/validate/layer_times.hpp"
 
@@ -44,8 +45,8 @@ SimulatedTrainingStep simulated(const Scenario& scenario, const ValidateRequest&
 std::optional<double> seconds_at_peak(const Scenario& scenario) {
   const auto peak = scenario.cluster.device.peak(peak_precision(scenario.parallel.precision));
   if (!peak) return std::nullopt;
-  const double flops =
-      count_flops(scenario.model).training() * static_cast<double>(scenario.parallel.global_batch);
+  const double flops = count_flops(scenario.model, flop_convention(scenario.parallel)).training() *
+                       static_cast<double>(scenario.parallel.global_batch);
   return flops / (peak->per_second() * scenario.parallel.ranks());
 }
 

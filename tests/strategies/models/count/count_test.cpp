@@ -282,6 +282,27 @@ TEST_CASE("packed documents count for the keys of each query's own document") {
   CHECK(flops().convention.words().find("documents") == std::string::npos);
 }
 
+// Two experts of two matrices of 512 x 256 a token, 2 FLOPs each and token; the rest is computed
+// whatever their capacity.
+TEST_CASE("tokens that the capacity of experts drops do not count") {
+  TransformerConfig shape;
+  shape.layers = 2;
+  shape.hidden = 512;
+  shape.heads = 4;
+  shape.kv_heads = 4;
+  shape.head_size = 128;
+  shape.sequence = 1024;
+  shape.experts = ExpertsConfig{.experts = 8, .top_k = 2, .ffn = 256};
+  const ModelConfig model{.name = {}, .shape = shape, .source = {}};
+  const FlopCount whole = count_flops(model);
+  const FlopCount half = count_flops(model, {.admitted = 0.5});
+  CHECK(whole.forward - half.forward ==
+        doctest::Approx(0.5 * 2 * 2 * 1024.0 * 2 * 2 * 512 * 256).epsilon(1e-12));
+  CHECK(half.convention.words().find("of experts the 50 % that their capacity admits") !=
+        std::string::npos);
+  CHECK(whole.convention.words().find("capacity") == std::string::npos);
+}
+
 TEST_CASE("what families differ in counts as the graph has it") {
   TransformerConfig base;
   base.layers = 4;

@@ -77,9 +77,15 @@ double hardware_flops(const Program& program) {
   return sum;
 }
 
+FlopConvention flop_convention(const ParallelConfig& parallel) {
+  FlopConvention out;
+  if (parallel.capacity_factor > 0) out.admitted = std::min(1.0, parallel.capacity_factor);
+  return out;
+}
+
 Throughput throughput_of(const Scenario& scenario, const Program& program, Duration step) {
   const ParallelConfig& parallel = scenario.parallel;
-  const FlopCount count = count_flops(scenario.model);
+  const FlopCount count = count_flops(scenario.model, flop_convention(parallel));
   const auto batch = static_cast<double>(parallel.global_batch);
   Throughput out;
   out.step = step;

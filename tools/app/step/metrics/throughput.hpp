@@ -9,6 +9,10 @@
 
 namespace lockstep::app {
 
+/// How model FLOPs are counted: of experts with a capacity below the mean load those that it
+/// admits.
+[[nodiscard]] FlopConvention flop_convention(const ParallelConfig& parallel);
+
 /// Training throughput and utilization of the GPUs.
 struct Throughput {
   Duration step;  // with parameter averaging, the mean over a cycle
