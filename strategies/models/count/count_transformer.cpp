@@ -204,9 +204,8 @@ FlopCount transformer_flops(TransformerConfig c, const FlopConvention& conventio
   // Neither additions of biases count nor what sinks add.
   c.bias = c.qkv_bias = c.out_bias = c.mlp_bias = c.router_bias = c.sinks = false;
   const ParameterCount parts = count_transformer(c);
-  const auto met =
-      static_cast<double>(parts.attention + parts.mlp + parts.router) +
-      convention.admitted * static_cast<double>(parts.active_experts);
+  const auto met = static_cast<double>(parts.attention + parts.mlp + parts.router) +
+                   convention.admitted * static_cast<double>(parts.active_experts);
   double sum = gemm(c.sequence, met) + attention;
   if (c.diffusion) return diffusion_flops(c, sum);
   if (c.image) {

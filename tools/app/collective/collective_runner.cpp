@@ -340,7 +340,7 @@ std::optional<ScheduleMeasure> measured(const Schedule& schedule, const FoldRepo
   return measure(schedule, classes, kMostVisits, senders);
 }
 
-/// What tells schedules of one algorithm for several sizes apart: the number of chunks, which is
+/// Distinguishes schedules of one algorithm for several sizes: the number of chunks, which is
 /// not always one of blocks, shows in the steps.
 std::string shape_of(const Schedule& schedule) {
   std::string out = fmt::format("{} {} {}", schedule.ranks(), schedule.blocks(), schedule.lanes());
