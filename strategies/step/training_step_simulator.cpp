@@ -38,7 +38,7 @@ constexpr double kMostOfClasses = 1e8;
 constexpr double kMostShared = 4e9;
 /// After this share of a step it is foreseen how many operations will have times of their own;
 /// that many times what can be simulated ends it then.
-constexpr double kTelling = 0.02;
+constexpr double kTelling = 0.005;
 constexpr double kTooMany = 2;
 /// Of a collective: two rounds of a ring, over several channels.
 constexpr double kMessagesPerMember = 8;

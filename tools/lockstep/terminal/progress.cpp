@@ -16,6 +16,7 @@ namespace lockstep::cli {
 namespace {
 
 constexpr double kLongJob = 60;        // s
+constexpr double kHour = 3600;         // s
 constexpr double kBeforeNote = 2;      // s: what is faster by then tells little
 constexpr double kBetweenDraws = 0.1;  // s
 constexpr const char* kClear = "\r\033[K";
@@ -36,7 +37,9 @@ std::string estimate_of(double left) {
 
 std::string long_job_text(double seconds, const std::string& advice) {
   if (seconds < kLongJob) return {};
-  const std::string time = seconds < 90 ? "a minute" : fmt::format("{:.0f} minutes", seconds / 60);
+  const std::string time = seconds < 90          ? "a minute"
+                           : seconds < 2 * kHour ? fmt::format("{:.0f} minutes", seconds / 60)
+                                                 : fmt::format("{:.0f} hours", seconds / kHour);
   return advice.empty() ? "about " + time : fmt::format("about {}; {}", time, advice);
 }
 

@@ -22,6 +22,7 @@ TEST_CASE("a job of minutes is announced with what takes less, a shorter one is 
   CHECK(long_job_text(70, "--core compares less") == "about a minute; --core compares less");
   CHECK(long_job_text(70, "") == "about a minute");
   CHECK(long_job_text(290, "--core compares less") == "about 5 minutes; --core compares less");
+  CHECK(long_job_text(3 * 3600, "") == "about 3 hours");
 }
 
 TEST_CASE("only options that are not given make a step shorter") {
