@@ -44,6 +44,8 @@ struct GemmParameters {
   double throttling_loss{};         // fraction of the rate lost by long GEMMs to lower clocks
   Duration throttling_half_time{};  // time at peak after which half of it is lost
   Share backward_rate = 1;          // of GEMMs of backward passes, over that of others
+  /// Share of the time of reading and writing results that the main loop does not hide.
+  double exposed_results = 0;
 };
 
 /// Parameters of one implementation of fused attention.

@@ -215,9 +215,17 @@ double Roofline::gemm(const Kernel& kernel) const {
       figures.launch.seconds() + std::max(computing(kernel), moved(kernel.moved_bytes, kernel.of));
   if (kernel.bias) out += additional_kernels(bias_of(kernel, model_), 2 * bytes_of_result(kernel));
   out += casting(kernel);
-  if (kernel.gradient_bytes > 0)
+  if (kernel.gradient_bytes > 0) {
     out += additional_kernels(model_.gradient_sum, kernel.gradient_bytes);
+    if (model_.gradient_sum.kernels == 0) out += adding_to_sum(kernel, figures);
+  }
   return out;
+}
+
+/// A GEMM that adds to a gradient reads it, too, and may write more than 16 bits.
+double Roofline::adding_to_sum(const Kernel& kernel, const GemmParameters& figures) const {
+  const double more = 2 * kernel.gradient_bytes - bytes_of_result(kernel);
+  return figures.exposed_results * moved(std::max(0.0, more), kernel.of);
 }
 
 double Roofline::additional_kernels(const KindFigures& figures, double amount) const {

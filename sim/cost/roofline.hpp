@@ -40,6 +40,7 @@ class Roofline final : public CostModel {
   [[nodiscard]] Basis basis_of_moving(const Kernel& kernel) const;
   [[nodiscard]] double gemm(const Kernel& kernel) const;
   /// Seconds of additional kernels of a GEMM, on that many bytes or elements.
+  [[nodiscard]] double adding_to_sum(const Kernel& kernel, const GemmParameters& figures) const;
   [[nodiscard]] double additional_kernels(const KindFigures& figures, double amount) const;
   /// Seconds of casts of operands to at most 8 bits.
   [[nodiscard]] double casting(const Kernel& kernel) const;

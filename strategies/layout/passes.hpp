@@ -58,6 +58,9 @@ struct StrategyPass {
 /// Shards all tensors by the strategies' rules and inserts the communication that follows
 /// (sharding/propagate_sharding.hpp).
 void shard_tensors(TrainingStepAssembly& step);
+/// With ModelForm::distributed_tensors: the kernels that go with collectives of tensor parallelism
+/// and put parts of tensors in order, or add them up (sharding/distributed_tensors.cpp).
+void order_parts(TrainingStepAssembly& step);
 /// With PrecisionRecipe::reduces_maxima and sequence parallelism: before the cast of an operand
 /// that is gathered, the all-reduce of its largest absolute value.
 void reduce_maxima(TrainingStepAssembly& step);
@@ -177,6 +180,9 @@ inline constexpr auto circulates = [](Step step) {
 inline constexpr auto gathers_keys = [](Step step) {
   return step.parallel.cp > 1 && step.parallel.cp_kind == ContextKind::all_gather;
 };
+inline constexpr auto orders_parts = [](Step step) {
+  return step.parallel.form.distributed_tensors && step.parallel.tp > 1;
+};
 inline constexpr auto reduces_maxima = [](Step step) {
   return is_narrow(step.parallel.precision) && step.parallel.recipe.reduces_maxima &&
          step.parallel.sequence_parallel && step.parallel.tp > 1;
@@ -256,6 +262,11 @@ inline constexpr std::array kStrategyPasses = [] {
       StrategyPass{.name = "weigh_losses",
                    .run = weigh_losses,
                    .applies = has_outer_loop,
+                   .needs = {sharded},
+                   .precedes = {weights_listed}},
+      StrategyPass{.name = "order_parts",
+                   .run = order_parts,
+                   .applies = orders_parts,
                    .needs = {sharded},
                    .precedes = {weights_listed}},
       StrategyPass{.name = "reduce_maxima",

@@ -28,6 +28,10 @@ struct ModelForm {
   /// Whether recomputation of a layer ends with the last tensor that backward reads.
   bool stops_early = false;
   RouterWeights router_weights = RouterWeights::results;
+  /// Whether tensor parallelism moves tensors as PyTorch's DTensor does: what is gathered for a
+  /// GEMM is kept for the gradient of its weight, and what is gathered or scattered along another
+  /// dimension than the first is copied.
+  bool distributed_tensors = false;
 };
 
 }  // namespace lockstep

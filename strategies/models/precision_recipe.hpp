@@ -9,14 +9,17 @@ namespace lockstep {
 /// How GEMMs run in at most 8 bits (configs/precisions/*.json): which, and what becomes of their
 /// operands. Numerical results are those of the activations' precision.
 struct PrecisionRecipe {
-  std::string id;                  // the file's name without .json; empty: no such GEMMs
-  bool of_stack = false;           // `precision` says fp8, the software stack which recipe
-  Dtype products = Dtype::fp8;     // of linear layers
-  CastFigures casts{};             // of one operand
-  bool inputs_once = false;        // inputs and gradients: for both GEMMs of a microbatch
-  bool weights_once = false;       // for all GEMMs of a step
-  bool stores_operands = false;    // cast inputs and gradients are kept and gathered, not the
-                                   // tensors they are casts of; needs inputs_once
+  std::string id;                // the file's name without .json; empty: no such GEMMs
+  bool of_stack = false;         // `precision` says fp8, the software stack which recipe
+  Dtype products = Dtype::fp8;   // of linear layers
+  CastFigures casts{};           // of one operand
+  bool inputs_once = false;      // inputs and gradients: for both GEMMs of a microbatch
+  bool weights_once = false;     // for all GEMMs of a step
+  bool stores_operands = false;  // cast inputs and gradients are kept and gathered, not the
+                                 // tensors they are casts of; needs inputs_once
+  /// Under sequence parallelism as with stores_operands and reduces_maxima, which the scenario
+  /// sets.
+  bool casts_before_gather = false;
   bool reduces_maxima = false;     // of operands that tensor parallelism gathers, before a cast
   bool stores_dispatched = false;  // the same for the tokens of experts: cast before they travel
   bool stores_activation_inputs = false;  // the same for what activation functions of MLPs read

@@ -23,13 +23,14 @@ class BodyLayout {
  public:
   /// `known`: what bodies before this one have left.
   BodyLayout(ModelGraph& graph, const Mesh& mesh, const ShardingRules& rules,
-             std::vector<bool>& settled, std::vector<Operation> body,
+             std::vector<bool>& settled, std::vector<Operation> body, bool keeps_gathered,
              std::vector<PlacedCopy> known = {})
       : graph_{graph},
         mesh_{mesh},
         rules_{rules},
         settled_{settled},
         in_{std::move(body)},
+        keeps_gathered_{keeps_gathered},
         known_{std::move(known)} {}
 
   [[nodiscard]] std::vector<Operation> run() {
@@ -40,8 +41,9 @@ class BodyLayout {
     return std::move(out_);
   }
 
-  /// Activations on either side of an all-to-all, which are no larger than what they come from:
-  /// those that are worth keeping for backward.
+  /// Activations that are worth keeping for backward: those on either side of an all-to-all, which
+  /// are no larger than what they come from, and with `keeps_gathered` those that tensor
+  /// parallelism gathered.
   [[nodiscard]] const std::vector<PlacedCopy>& kept() const { return kept_; }
 
  private:
@@ -87,7 +89,8 @@ class BodyLayout {
     const Ref got = redistribute(mesh_, graph_.tensors, out_, ref, wanted, because);
     settled_.resize(graph_.tensors.size(), true);
     known_.push_back({ref, wanted, got});
-    if (exchanged_since(before)) keep({ref, wanted, got});
+    if (exchanged_since(before) || (keeps_gathered_ && gathered_since(before)))
+      keep({ref, wanted, got});
     return got;
   }
 
@@ -96,6 +99,14 @@ class BodyLayout {
         out_.begin() + static_cast<std::ptrdiff_t>(before), out_.end(), [](const Operation& one) {
           return one.communication && one.communication->collective == Collective::all_to_all;
         });
+  }
+
+  [[nodiscard]] bool gathered_since(std::size_t before) const {
+    return std::any_of(out_.begin() + static_cast<std::ptrdiff_t>(before), out_.end(),
+                       [](const Operation& one) {
+                         return one.communication && one.communication->group == "tp" &&
+                                one.communication->collective == Collective::all_gather;
+                       });
   }
 
   void keep(PlacedCopy known) {
@@ -196,6 +207,7 @@ class BodyLayout {
   const ShardingRules& rules_;
   std::vector<bool>& settled_;
   std::vector<Operation> in_;
+  bool keeps_gathered_ = false;
   std::vector<Operation> out_;
   std::vector<PlacedCopy> known_;
   std::vector<PlacedCopy> kept_;
@@ -206,7 +218,8 @@ class BodyLayout {
 
 }  // namespace
 
-void propagate_sharding(ModelGraph& graph, const Mesh& mesh, const ShardingRules& rules) {
+void propagate_sharding(ModelGraph& graph, const Mesh& mesh, const ShardingRules& rules,
+                        bool keeps_gathered) {
   std::vector<bool> settled;
   for (Tensor& tensor : graph.tensors) {
     const std::optional<Placement> declared = declared_placement(tensor, rules);
@@ -214,9 +227,11 @@ void propagate_sharding(ModelGraph& graph, const Mesh& mesh, const ShardingRules
     settled.push_back(declared.has_value());
   }
   for (Block& block : graph.blocks) {
-    BodyLayout forward{graph, mesh, rules, settled, block.forward};
+    BodyLayout forward{graph, mesh, rules, settled, block.forward, keeps_gathered};
     block.forward = forward.run();
-    block.backward = BodyLayout{graph, mesh, rules, settled, block.backward, forward.kept()}.run();
+    BodyLayout backward{graph,          mesh,           rules,         settled,
+                        block.backward, keeps_gathered, forward.kept()};
+    block.backward = backward.run();
   }
 }
 

@@ -31,9 +31,10 @@ struct ShardingRules {
 /// sharding that moves between dimensions an all-to-all. Gradients of weights stay partial sums
 /// (Tensor::partial); so expert gradients are reduced over fewer ranks than others, and those of
 /// norms under sequence parallelism over more.
-/// Gathered tensors are not kept for backward but gathered again; results of all-to-alls are kept,
-/// as they are no larger than their inputs.
-/// InternalError for operations that cannot be sharded by these rules.
-void propagate_sharding(ModelGraph& graph, const Mesh& mesh, const ShardingRules& rules);
+/// Gathered tensors are not kept for backward but gathered again, unless `keeps_gathered` says so
+/// of those of tensor parallelism; results of all-to-alls are kept, as they are no larger than
+/// their inputs. InternalError for operations that cannot be sharded by these rules.
+void propagate_sharding(ModelGraph& graph, const Mesh& mesh, const ShardingRules& rules,
+                        bool keeps_gathered = false);
 
 }  // namespace lockstep

@@ -64,7 +64,8 @@ ShardingRules sharding_rules(const ParallelConfig& parallel, const Mesh& mesh) {
 
 void shard_tensors(TrainingStepAssembly& step) {
   propagate_sharding(step.graph, step.program.mesh,
-                     sharding_rules(step.parallel, step.program.mesh));
+                     sharding_rules(step.parallel, step.program.mesh),
+                     step.parallel.form.distributed_tensors);
 }
 
 }  // namespace lockstep

@@ -80,6 +80,12 @@ class RecipeReader {
           "sequence parallelism, instead of what they are casts of (default: false)"},
          false, recipe_.stores_operands, read_flag);
     take(in,
+         {"casts_before_gather",
+          "Under sequence parallelism as with stores_operands and reduces_maxima: what tensor "
+          "parallelism gathers is cast before, with one scale for all ranks, and kept so (default: "
+          "false)"},
+         false, recipe_.casts_before_gather, read_flag);
+    take(in,
          {"stores_dispatched",
           "Tokens are cast before they travel to their experts (default: false)"},
          false, recipe_.stores_dispatched, read_flag);

@@ -272,6 +272,13 @@ class StackReader {
          {"recomputation_stops_early",
           "Recomputation of a layer stops at the last tensor that the backward pass reads"},
          stack_.form.stops_early, read_flag);
+    take_default(
+        in,
+        {"distributed_tensors",
+         "Tensor parallelism moves tensors as PyTorch's DTensor does: what is gathered for "
+         "a GEMM is kept for the gradient of its weight; what is gathered or scattered "
+         "along another dimension than the first is copied (default: false)"},
+        stack_.form.distributed_tensors, read_flag);
     take_default(in,
                  {"router_weights",
                   "Where the router's weights are multiplied: into the experts' results, which are "

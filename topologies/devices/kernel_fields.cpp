@@ -68,6 +68,10 @@ const std::vector<KernelField<GemmParameters>>& kernel_fields() {
       key("backward", &Of::backward_rate, kShare,
           "Rate of GEMMs of backward passes over that of others (default: 1)")
           .optional(),
+      key("exposed_results", &Of::exposed_results, {0, 1},
+          "Share of the time of moving results that the main loop does not hide: what a GEMM adds "
+          "to is read and written in addition (default: 0)")
+          .optional(),
   };
   return rows;
 }

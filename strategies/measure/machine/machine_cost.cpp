@@ -49,6 +49,7 @@ std::unique_ptr<CostModel> cost_model(const MachineFit& fit, const DeviceModel& 
     model.gemms[i]->throttling_loss = shipped.gemms[i] ? shipped.gemms[i]->throttling_loss : 0;
     model.gemms[i]->throttling_half_time = {};
     model.gemms[i]->backward_rate = shipped.gemms[i] ? shipped.gemms[i]->backward_rate : 1;
+    model.gemms[i]->exposed_results = shipped.gemms[i] ? shipped.gemms[i]->exposed_results : 0;
   }
   const auto& own = model.peaks[kPrecision];
   const auto& other = shipped.peaks[kPrecision];

@@ -75,7 +75,8 @@ void name_recomputation(const MeasuredRun& run, JsonObject& parallel) {
 /// Whether the row or its rule, and not a default, says so.
 bool is_megatron_core(const MeasuredRun& run) {
   const std::string stack{run.stack.empty() ? stack_rule_of(run).stack : run.stack};
-  return stack == "transformer-engine" || stack == "megatron-bridge-performance";
+  return stack == "transformer-engine" || stack == "megatron-bridge-performance" ||
+         stack == "nemo-2023";
 }
 
 JsonArray overlap_of(const JsonObject& parallel) {

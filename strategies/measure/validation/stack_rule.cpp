@@ -67,6 +67,12 @@ const std::vector<StackRule>& stack_rules() {
        "--attention-dropout and --hidden-dropout, and Korthikanti et al. 2022 (arXiv 2205.05198, "
        "section 4) count the masks",
        [](const MeasuredRun& run) { return run.attention == "unfused"; }},
+      {"group mlperf, and the source is MLPerf Training v3.0", "nemo-2023", 0,
+       "NeMo before FlashAttention-2: results of MLPerf Training v3.0 are of June 2023",
+       [](const MeasuredRun& run) {
+         return of(run, {"mlperf"}) &&
+                run.origin.source.find("training_results_v3.0") != std::string::npos;
+       }},
       {"groups nemo, dgxc and mlperf", "megatron-bridge-performance", 0,
        "NVIDIA's benchmarks of NeMo: performance recipes, which reduce gradients in bf16 as those "
        "of "

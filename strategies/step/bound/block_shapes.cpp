@@ -56,7 +56,7 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   key.add(std::int64_t{std::llround(parallel.expert_skew.value_or(0) * 1e6)});
   const ModelForm& form = parallel.form;
   key.add(static_cast<int>(form.loss)).add(form.joined_gemms ? 1 : 0).add(form.stops_early ? 1 : 0);
-  key.add(static_cast<int>(form.router_weights));
+  key.add(static_cast<int>(form.router_weights)).add(form.distributed_tensors ? 1 : 0);
   const PrecisionRecipe& recipe = parallel.recipe;
   for (const bool flag :
        {recipe.inputs_once, recipe.weights_once, recipe.stores_operands, recipe.reduces_maxima,

@@ -114,6 +114,24 @@ TEST_CASE("GEMMs of backward passes may have a rate of their own") {
   CHECK(Roofline{model}.time(kernel).seconds() == doctest::Approx(tile_seconds(65536) / 0.8));
 }
 
+// NVIDIA TransformerEngine, general_gemm with accumulate: the sum is read and written.
+TEST_CASE("a GEMM that adds to a gradient reads it, and writes all of its bytes") {
+  DeviceModel model = plain_device(1000_GBps);
+  model.gemms[static_cast<std::size_t>(Dtype::bf16)]->exposed_results = 0.5;
+  Kernel kernel = gemm_kernel(128 * 12, 128 * 11, 65536);
+  const double results = 128.0 * 12 * 128 * 11;
+  const double alone = tile_seconds(65536);
+  CHECK(Roofline{model}.time(kernel).seconds() == doctest::Approx(alone));
+  kernel.gradient_bytes = 2 * results;  // in 16 bits: as many bytes again
+  CHECK(Roofline{model}.time(kernel).seconds() ==
+        doctest::Approx(alone + 0.5 * 2 * results / 1e12));
+  kernel.gradient_bytes = 4 * results;  // in 32 bits: 8 bytes instead of 2
+  CHECK(Roofline{model}.time(kernel).seconds() ==
+        doctest::Approx(alone + 0.5 * 6 * results / 1e12));
+  model.gradient_sum = {1, 0};  // a kernel of its own
+  CHECK(Roofline{model}.time(kernel).seconds() == doctest::Approx(alone));
+}
+
 TEST_CASE("a GEMM of one row waits for its weights") {
   const Roofline device{plain_device(500_GBps)};
   const Kernel kernel = gemm_kernel(1, 128 * 132, 8192);  // one tile on every multiprocessor

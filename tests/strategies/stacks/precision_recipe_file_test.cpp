@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "strategies/scenario/scenario.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"
 
 using namespace lockstep;
@@ -62,6 +64,28 @@ TEST_CASE("a cast serves what the software has it serve, and is kept where it ke
     CHECK_FALSE((torch.weights_once || torch.stores_operands));
     CHECK(torch.output_layer);
   }
+}
+
+// pytorch/ao float8/float8_tensor_parallel.py casts shards, with the maximum of all ranks.
+TEST_CASE("what casts before it gathers stores casts where tensor parallelism gathers") {
+  const auto file = std::filesystem::temp_directory_path() / "casts-before-gather.json";
+  std::ofstream{file} << R"({"name": "own", "extends": "fp8-tensorwise",
+    "casts_before_gather": {"value": true, "source": "a test of it", "provenance": "assumed"}})";
+  const auto recipe = [&](const std::string& parallel) {
+    const std::string text = R"({"name": "own", "cluster": "dgx-h100", "model": "llama3-8b",
+      "ignore_memory": true, "parallel": {"precision": ")" +
+                             file.string() + R"(", "micro_batch": 1, )" + parallel + "}}";
+    return read_scenario(parse_json(text, "own.json"), "own", {}, kConfigs).parallel.recipe;
+  };
+  const auto stores = [&](const std::string& parallel) {
+    const PrecisionRecipe of = recipe(parallel);
+    CHECK(of.stores_operands == of.reduces_maxima);
+    return of.stores_operands;
+  };
+  CHECK(stores(R"("global_batch": 1, "tp": 8, "sequence_parallel": true)"));
+  CHECK_FALSE(stores(R"("global_batch": 1, "tp": 8)"));
+  CHECK_FALSE(stores(R"("global_batch": 8, "dp": 8)"));
+  std::filesystem::remove(file);
 }
 
 // TransformerEngine, pytorch/module/base.py, get_weight_workspace; Megatron-LM,

@@ -46,6 +46,24 @@ TEST_CASE("in whatever form software lays a step down, it computes what one devi
   }
 }
 
+// What is gathered is kept, and copies put parts in order: torch/distributed/
+// _functional_collectives.py. Recomputation redoes some of them.
+TEST_CASE("tensor parallelism by distributed tensors computes what one device does") {
+  for (const Recompute recompute : {Recompute::none, Recompute::every_second_gemm, Recompute::full})
+    for (const bool in_parts : {false, true}) {
+      ParallelConfig parallel = layout(2);
+      parallel.form = {.joined_gemms = false, .stops_early = true, .distributed_tensors = true};
+      parallel.recompute = recompute;
+      parallel.tp = 2;
+      if (in_parts) parallel.overlap.insert(Overlap::tp);
+      check(model_of(gpt()), parallel);
+      parallel.sequence_parallel = true;
+      check(model_of(llama()), parallel);
+      parallel.zero = 3;
+      check(model_of(experts(llama())), parallel);
+    }
+}
+
 TEST_CASE("latent attention computes what one device does") {
   for (const std::int64_t query_rank : {0, 8}) {
     TransformerConfig shape = llama();
