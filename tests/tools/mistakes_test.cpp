@@ -44,13 +44,26 @@ TEST_CASE("an option of other tools is refused with the way to say it") {
        {"list devices --markdown", "; use --format md\n"}});
 }
 
-TEST_CASE("slow ranks and failed links are refused with the command that has them") {
+TEST_CASE("ranks and links that are not there are refused by every command that changes them") {
+  for (const std::string command :
+       {"run mlp-two-gpus", "compare mlp-two-gpus", "sensitivity mlp-two-gpus", "plan mlp-two-gpus",
+        "campaign mlp-two-gpus typical-failures"})
+    check_refused(
+        {{command + " --set-rank 2=0.8", "error: --set-rank 2: the scenario has ranks 0 to 1\n"},
+         {command + " --set-rank one=0.8", "error: --set-rank: expected ranks such as 17, 0..7"},
+         {command + " --set-rank 1=fast", "error: --set-rank 1: expected compute=SPEED such as"},
+         {command + " --set-rank 1=0.8 --set-rank 1=0.9", "--set-rank 1: the rank is given twice"},
+         {command + " --fail node0/gpu9", R"(--fail "node0/gpu9": nothing is named "node0/gpu9")"},
+         {command + " --set-link node0/nvswitch0 bandwidth=50",
+          "expected a share such as 50% or"}});
+}
+
+TEST_CASE("slow ranks and failed links without an effect are refused") {
   check_refused(
-      {{"plan llama7b-256 --set-rank 3=0.8", "; `lockstep run` and `lockstep sweep` take it"},
-       {"sensitivity llama7b-256 --fail rail3", "`lockstep run SCENARIO --fail ... --format json"},
-       {"compare llama7b-256 --set-rank 3=0.8", "a result that has it is taken instead"},
-       {"campaign llama7b-256 --set-rank 3=0.8", "the campaign file has GPUs that become slow"},
-       {"campaign llama7b-256 --fail rail3", "; `lockstep run` takes it, for one step"},
+      {{"campaign mlp-two-gpus typical-failures --set-campaign 'step_time=1 s' --set-rank 1=0.8",
+        "has a measured step_time, which slow ranks and changed links would not change"},
+       {"campaign mlp-two-gpus typical-failures --job mlp-two-gpus --set-rank 1=0.8",
+        "--job: --set-rank, --gpu-speed, --set-link, --fail and --fidelity are of one job"},
        {"run llama7b-256 --set-rank 3 'start=2 ms'", "start is of `collective` and `replay`"},
        {"run mlp-two-gpus --set-rank 1 'compute=0.5,until=0 s'",
         "until must be later than the start of the step, got 0 ps"},

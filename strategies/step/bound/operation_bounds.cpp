@@ -101,7 +101,7 @@ Duration OperationBounds::collective(const Communication& how, Bytes message,
 
 Duration OperationBounds::collective(const Communication& how, Bytes message,
                                      const std::vector<int>& members, int root) {
-  if (members.size() < 2 || message == Bytes{}) return {};
+  if (!counts_communication_ || members.size() < 2 || message == Bytes{}) return {};
   fold::KeyBuilder builder;
   builder.add(key_of(members)).add(static_cast<std::uint64_t>(how.collective));
   for (const char letter : how.group) builder.add(static_cast<std::uint64_t>(letter));
@@ -129,6 +129,7 @@ MessageBound OperationBounds::message(const Program& program, int rank, const Op
 }
 
 MessageBound OperationBounds::message(int from, int to, Bytes size) {
+  if (!counts_communication_) return {};
   const fold::Key key = fold::KeyBuilder{}.add(key_of({from, to})).add(size.count()).key();
   const auto [found, is_new] = messages_.try_emplace(key);
   if (is_new)
@@ -138,7 +139,7 @@ MessageBound OperationBounds::message(int from, int to, Bytes size) {
 }
 
 double OperationBounds::most_leaving(const std::vector<int>& members) const {
-  if (network_.router->by_channel()) return 0;
+  if (!counts_communication_ || network_.router->by_channel()) return 0;
   double most = 0;
   Route route;
   for (const int from : members) {

@@ -34,6 +34,8 @@ class OperationBounds {
   /// `algorithms`: as ParallelConfig::algorithms.
   OperationBounds(const Cluster& cluster, const Device& device, NcclTuning tuning,
                   std::map<std::string, std::string> algorithms, HostRates host = {});
+  /// Communication counts zero from here on: for clusters whose links are not those of `cluster`.
+  void leave_out_communication() { counts_communication_ = false; }
 
   /// Times of the operations of a device routine, with GEMMs chunked as in simulation. Zero for
   /// host work, host copies and communication.
@@ -78,6 +80,7 @@ class OperationBounds {
   Network network_;
   CollectiveChoice choice_;
   HostRates host_;
+  bool counts_communication_ = true;
   std::map<fold::Key, Duration> collectives_;
   std::map<fold::Key, MessageBound> messages_;
 };

@@ -71,7 +71,9 @@ class Campaign {
     } catch (const ConfigError& error) {
       throw overlay.attributed(error);
     }
+    refuse_idle_changes();
     out_.resolved = document.root;
+    out_.changes = request.changes;
     out_.replicates = request.replicates;
     out_.seed = request.seed;
   }
@@ -90,6 +92,18 @@ class Campaign {
   }
 
  private:
+  /// A measured step is as it was measured.
+  void refuse_idle_changes() const {
+    const auto changed = [](const TrainingStepRequest& step) {
+      return !step.speeds.empty() || step.links.any();
+    };
+    if (out_.plan.step_time && std::ranges::any_of(request_.steps, changed))
+      throw RequestError(fmt::format(
+          "{} has a measured step_time, which slow ranks and changed links would not change; "
+          "expected one without",
+          out_.file));
+  }
+
   /// Refuses a training that does not end.
   static void check(const CampaignOutcome& outcome, const Replicate& replicate) {
     if (!replicate.gave_up) return;

@@ -29,6 +29,7 @@ struct CampaignRequest {
   std::vector<std::string> labels{};     // of the steps; absent or empty: the scenario's name
   std::string file{};                    // a campaign file, or the name of a shipped one
   std::vector<std::string> overrides{};  // of its values: "checkpoint.interval=300 s"
+  std::string changes{};                 // of GPUs and links of all steps as options, for reports
   std::size_t replicates = 1000;
   std::uint64_t seed = kDefaultSeed;
   std::size_t threads = 0;      // 0: as many as cores; results do not depend on it
@@ -92,7 +93,8 @@ struct JointCampaign {
 struct CampaignResult {
   CampaignPlan plan;
   std::string file{};
-  JsonValue resolved;  // the campaign file with overrides
+  JsonValue resolved;     // the campaign file with overrides
+  std::string changes{};  // as requested
   std::size_t replicates = 0;
   std::uint64_t seed = 0;
   std::vector<CampaignOutcome> outcomes{};  // by layout, or by job

@@ -207,6 +207,17 @@ void add_sequence(Between& between, CompareResult& out) {
   out.attribution = Attribution::sequence;
 }
 
+/// The fidelity of both, also of the scenarios between them.
+void make_alike(CompareRequest& request, CompareResult& out) {
+  const Fidelity a = out.a.step.fidelity;
+  const Fidelity b = out.b.step.fidelity;
+  request.a.simulation.fidelity = request.b.simulation.fidelity =
+      a == b ? a : Fidelity::representatives;
+  if (a == b) return;
+  const bool is_a = a == Fidelity::all_ranks;
+  (is_a ? out.a : out.b) = run_step(is_a ? request.a : request.b);
+}
+
 void attribute(const CompareRequest& request, CompareResult& out) {
   Between between{request, out};
   if (between.changes().empty() || request.shapley_changes == 0) return;
@@ -227,12 +238,16 @@ CompareResult compare_steps(const CompareRequest& request) {
     return run_step(of);
   };
   CompareResult out{step(request.a, "A"), step(request.b, "B"), {}, {}};
+  CompareRequest fixed = request;
+  const bool chosen = request.a.simulation.fidelity == Fidelity::automatic &&
+                      request.b.simulation.fidelity == Fidelity::automatic;
+  if (request.same_fidelity && chosen) make_alike(fixed, out);
   out.regime_a = regime_of(out.a.summary.busiest);
   out.regime_b = regime_of(out.b.summary.busiest);
   out.uses = uses_of(out.a.summary, out.b.summary);
   out.places = places_of(out.a, out.b);
   if (request.on_phase) request.on_phase({"simulating the scenarios between"});
-  attribute(request, out);
+  attribute(fixed, out);
   return out;
 }
 

@@ -21,6 +21,9 @@ struct CompareRequest {
   /// Changes beyond this number are attributed in sequence; at most kMostShapleyChanges. 0: no
   /// attribution to changes.
   std::size_t shapley_changes = 6;
+  /// If the simulator chose all ranks for one step and representatives for the other, both are of
+  /// representatives.
+  bool same_fidelity = false;
   OnPhase on_phase{};
 };
 inline constexpr std::size_t kMostShapleyChanges = 6;

@@ -129,7 +129,8 @@ void CandidateFinder::take(PlanContext& context, const WalkedLayout& layout, con
   LayoutBounds& bounds = context.bounds.of(*layout.stack);
   ++list.bounds;
   const auto capacity = context.setting.memory_capacity();
-  const auto [time, memory] = bounds.of(*layout.parallel, capacity);
+  const auto [at_full_speed, memory] = bounds.of(*layout.parallel, capacity);
+  const Duration time = context.setting.with_ranks_as_they_are(at_full_speed);
   if (capacity && memory > *capacity) {
     ++list.memory;
     return;

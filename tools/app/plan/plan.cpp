@@ -19,8 +19,9 @@ namespace {
 
 constexpr std::uint64_t kMostSettings = 4096;
 
-[[nodiscard]] std::vector<std::unique_ptr<PlanSetting>> read_settings(
-    const PlanSpace& space, const Calibration& calibration, std::size_t threads) {
+[[nodiscard]] std::vector<std::unique_ptr<PlanSetting>> read_settings(const PlanSpace& space,
+                                                                      const PlanRequest& request) {
+  const Calibration calibration = fitted_calibration_of(request.calibration);
   const std::uint64_t count = space.setting_count();
   if (count > kMostSettings)
     throw RequestError("vary", fmt::format("{} combinations of keys other than those of a layout; "
@@ -29,8 +30,10 @@ constexpr std::uint64_t kMostSettings = 4096;
   std::vector<std::unique_ptr<PlanSetting>> out(static_cast<std::size_t>(count));
   in_parallel(
       out.size(),
-      [&](std::size_t i) { out[i] = std::make_unique<PlanSetting>(space, i, calibration); },
-      threads);
+      [&](std::size_t i) {
+        out[i] = std::make_unique<PlanSetting>(space, i, calibration, request.changes);
+      },
+      request.threads);
   return out;
 }
 
@@ -149,6 +152,12 @@ class RowMaker {
   }
 
  private:
+  [[nodiscard]] static Duration step_of(TrainingStepRequest request, Fidelity fidelity) {
+    request.simulation.fidelity = fidelity;
+    request.ignore_memory = true;
+    return run_step(request).throughput.step;
+  }
+
   void simulate(const PlanSetting& setting, PlanRow& row) const {
     TrainingStepRequest request;
     request.file = space_.name;
@@ -156,8 +165,12 @@ class RowMaker {
     request.overrides = row.overrides;
     request.calibration = request_.calibration;
     request.step_only = true;
+    const TrainingStepRequest unchanged = request;
+    request.speeds = request_.changes.speeds;
+    request.links = request_.changes.links;
     try {
       row.step = run_step(request);
+      if (request_.changes.any()) row.unchanged = step_of(unchanged, row.step->step.fidelity);
     } catch (const DoesNotFit& misfit) {
       row.shortfall = std::make_shared<const MemoryShortfall>(misfit.shortfall());
       return;
@@ -437,8 +450,9 @@ PlanResult plan_space(PlanSpace space, const PlanRequest& request, const DecideP
   SearchOptions options = search_options(request);
   options.first_look = first_look(out.space);
   for (const PlanMetric metric : options.pareto) out.pareto.push_back(info_of(metric));
-  const auto settings =
-      read_settings(out.space, fitted_calibration_of(request.calibration), request.threads);
+  const auto settings = read_settings(out.space, request);
+  out.changes = request.changes;
+  out.bounds = bound_notes(settings, request.changes);
   if (!request.explain.empty()) {
     out.explanation = Explainer{out.space, settings, options, request}.explain(request.explain);
     return out;

@@ -28,6 +28,7 @@ struct PlanRequest {
   std::string explain{};      // "tp=8,pp=16"
   std::string current{};      // scenario file with the user's own layout; empty: the scenario's
   std::string calibration{};  // file; empty: the shipped parameters
+  PartChanges changes{};      // of every layout
   std::uint64_t shard = 0;
   std::uint64_t shards = 1;
   std::optional<std::uint64_t> most_simulated{};
@@ -50,6 +51,7 @@ struct PlanRow {
   std::vector<std::string> overrides{};                // of setting and layout, in `--set` syntax
   double bound_s = 0;                                  // lower bound on the step time
   std::optional<TrainingStepResult> step{};            // none: does not fit, or invalid
+  std::optional<Duration> unchanged{};                 // the step without the changes, if any
   std::shared_ptr<const MemoryShortfall> shortfall{};  // if it does not fit
   std::string refused{};                               // why the layout is invalid; else empty
   std::vector<std::optional<double>> metrics{};        // as plan_metrics()
@@ -96,6 +98,8 @@ struct PlanResult {
   std::uint64_t shards = 1;
   /// Of each simulated layout, as plan_metrics().
   std::vector<std::vector<std::optional<double>>> simulated_metrics{};
+  PartChanges changes{};              // as requested
+  std::vector<std::string> bounds{};  // what changes make of the bounds
 };
 
 /// Decides the points of a space: by search, or from stores of earlier searches. The request

@@ -210,8 +210,8 @@ class Search {
     const Program program =
         build_program(setting.scenario().model, parallel, setting.gpus_per_node());
     PlanCandidate finer = work.candidate;
-    const Duration bound =
-        program_bound(program, setting.cost(stack), context.bounds.operations(stack));
+    const Duration bound = setting.with_ranks_as_they_are(
+        program_bound(program, setting.cost(stack), context.bounds.operations(stack)));
     finer.bound_ps = std::max(finer.bound_ps, bound.ps());
     if (!may_hold(options_.limits, finer.bound(), setting, options_.prices)) {
       work.no_limit = true;
@@ -222,12 +222,13 @@ class Search {
   }
 
   /// None if it needs more memory than there is even in the order of its program. Periods that
-  /// take equally long are simulated but a few times.
+  /// take equally long are simulated but a few times, unless a rank is slow in some of them.
   [[nodiscard]] static std::optional<TrainingStepOutcome> outcome_of(
       const Program& program, const ParallelConfig& parallel, const PlanSetting& setting,
       TrainingStepSimulator& simulator, const CostModel& cost) {
     const auto capacity = setting.memory_capacity();
-    const std::optional<ShortenedProgram> shorter = shortened(program);
+    const auto shorter =
+        setting.has_windows() ? std::optional<ShortenedProgram>{} : shortened(program);
     if (shorter) {
       const RolePrograms roles = unroll(shorter->program);
       if (capacity && peak_in_order(*shorter, roles) > *capacity) return std::nullopt;

@@ -13,6 +13,7 @@
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/step/metrics/throughput.hpp"
 #include "tools/app/step/prepared_step.hpp"
+#include "tools/app/step/rank_speeds.hpp"
 
 namespace lockstep::app {
 
@@ -34,8 +35,9 @@ namespace {
 }  // namespace
 
 PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
-                         const Calibration& calibration)
+                         const Calibration& calibration, const PartChanges& changes)
     : index_{index}, scenario_{scenario_of(space, index)} {
+  apply(changes);
   std::exception_ptr problem;
   for (int zero = 0; zero <= 3; ++zero) {
     for (const bool pipelined : {false, true}) {
@@ -44,6 +46,7 @@ PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
       if (pipelined && ranks() % 2 != 0) continue;
       try {
         Scenario of = scenario_of(space, index, overrides);
+        if (changed_) of.cluster.cluster = *changed_;
         add_stack(of, calibration);
         defaults_[place_of(zero, pipelined)] =
             LayoutDefaults{std::move(of.parallel), std::move(of.stack)};
@@ -62,6 +65,27 @@ PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
   if (peak) peak_ = peak->per_second();
 }
 
+/// Layouts have all GPUs, so that their ranks are those of the cluster.
+void PlanSetting::apply(const PartChanges& changes) {
+  speeds_ = rank_speeds(changes.speeds, {}, ranks(), scenario_.seed);
+  for (const auto& [rank, speed] : speeds_) {
+    highest_speed_ = std::max(highest_speed_, speed.speed);
+    has_windows_ = has_windows_ || !speed.windows.empty();
+  }
+  if (!changes.links.any()) return;
+  changed_ = scenario_.cluster.cluster;
+  (void)apply_link_changes(changes.links, RoutePolicy::automatic, scenario_.seed, *changed_);
+}
+
+/// A chain of kernels takes at least its time over the highest speed, one of communication its
+/// time. A kernel of at least a nanosecond is rounded to a picosecond.
+Duration PlanSetting::with_ranks_as_they_are(Duration bound) const {
+  constexpr double kRounding = 1e-3;
+  if (highest_speed_ <= 1) return bound;
+  const double ps = static_cast<double>(bound.ps()) / highest_speed_ * (1 - kRounding);
+  return Duration::picoseconds(static_cast<std::int64_t>(ps));
+}
+
 void PlanSetting::add_stack(const Scenario& scenario, const Calibration& calibration) {
   if (costs_.contains(scenario.stack)) return;
   const Device& device = scenario.cluster.device;
@@ -69,12 +93,13 @@ void PlanSetting::add_stack(const Scenario& scenario, const Calibration& calibra
                                             config_folder(), &calibration, ranks()));
   TrainingStepRequest request;
   SimulationOptions options = simulation_options(request, scenario, calibration.collectives);
+  options.speeds = speeds_;
   tunings_.emplace(scenario.stack, load_nccl_tuning(options.nccl_tuning, options.costs));
   options_.emplace(scenario.stack, std::move(options));
   profiles_.emplace(scenario.stack, std::make_shared<ProfileCache>());
   simulated_.emplace(scenario.stack, std::make_shared<const SimulatedCluster>(
-                                         scenario_.cluster.cluster, scenario_.cluster.device,
-                                         options_.at(scenario.stack)));
+                                         changed_ ? *changed_ : scenario_.cluster.cluster,
+                                         scenario_.cluster.device, options_.at(scenario.stack)));
 }
 
 std::optional<Bytes> PlanSetting::memory_capacity() const {
@@ -88,13 +113,35 @@ const LayoutDefaults* PlanSetting::defaults(int zero, bool pipelined) const {
   return of ? &*of : nullptr;
 }
 
+std::vector<std::string> bound_notes(const std::vector<std::unique_ptr<PlanSetting>>& settings,
+                                     const PartChanges& changes) {
+  std::vector<std::string> out;
+  double highest = 1;
+  for (const auto& setting : settings) highest = std::max(highest, setting->highest_speed());
+  if (highest > 1)
+    out.push_back(fmt::format(
+        "bounds are divided by {}, the speed of the fastest rank, so that fewer points are "
+        "bounded away",
+        highest));
+  else if (!changes.speeds.empty())
+    out.emplace_back("bounds are those of ranks at full speed: slower ones only take longer");
+  if (changes.links.any())
+    out.emplace_back(
+        "bounds count no communication, as other links may have other routes and algorithms, so "
+        "that fewer points are bounded away");
+  return out;
+}
+
 SettingBounds::Bounds::Bounds(const PlanSetting& setting, const std::string& stack)
     : operations{setting.scenario().cluster.cluster,
                  setting.scenario().cluster.device,
                  setting.tuning(stack),
                  setting.scenario().parallel.algorithms,
                  {setting.options(stack).host_memory, setting.options(stack).host_link}},
-      layouts{setting.scenario().model, setting.cost(stack), operations, setting.profiles(stack)} {}
+      layouts{setting.scenario().model, setting.cost(stack), operations, setting.profiles(stack)} {
+  // Other links may have other routes and other algorithms of collectives, which may be faster.
+  if (setting.has_changed_links()) operations.leave_out_communication();
+}
 
 SettingBounds::Bounds& SettingBounds::both(const std::string& stack) {
   const auto found = bounds_.find(stack);

@@ -14,7 +14,9 @@
 #include "strategies/step/bound/layout_bound.hpp"
 #include "strategies/step/simulate.hpp"
 #include "strategies/step/simulated_cluster.hpp"
+#include "tools/app/inputs/cluster_request.hpp"
 #include "tools/app/plan/space.hpp"
+#include "tools/app/step/run_step.hpp"
 
 namespace lockstep::app {
 
@@ -25,13 +27,25 @@ struct LayoutDefaults {
   std::string stack;
 };
 
+/// Slow ranks, modified and failed links, the same for all layouts.
+struct PartChanges {
+  std::vector<RankSpeedRange> speeds{};
+  LinkChangeRequest links{};
+  std::string text{};     // as options: "--set-rank 17 compute=0.8"
+  std::string options{};  // as JSON, for stores
+
+  [[nodiscard]] bool any() const { return !speeds.empty() || links.any(); }
+};
+
 /// One setting of a space: model, cluster, costs. Immutable; shared by threads.
 class PlanSetting {
  public:
   /// `calibration`: calibration file; empty: shipped parameters. Errors: ConfigError, RequestError.
-  PlanSetting(const PlanSpace& space, std::uint64_t index, const Calibration& calibration);
+  PlanSetting(const PlanSpace& space, std::uint64_t index, const Calibration& calibration,
+              const PartChanges& changes = {});
 
   [[nodiscard]] std::uint64_t index() const { return index_; }
+  /// With the cluster as it is without changes.
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
   [[nodiscard]] int ranks() const { return scenario_.cluster.cluster.ranks(); }
   [[nodiscard]] int gpus_per_node() const { return scenario_.cluster.cluster.gpus_per_node(); }
@@ -50,6 +64,13 @@ class PlanSetting {
   [[nodiscard]] const NcclTuning& tuning(const std::string& stack) const {
     return tunings_.at(stack);
   }
+  [[nodiscard]] bool has_changed_links() const { return changed_.has_value(); }
+  /// Of the fastest rank; at least 1.
+  [[nodiscard]] double highest_speed() const { return highest_speed_; }
+  /// Whether ranks are slow for a part of the step.
+  [[nodiscard]] bool has_windows() const { return has_windows_; }
+  /// A lower bound with all ranks at the device's speed as one with the ranks as they are.
+  [[nodiscard]] Duration with_ranks_as_they_are(Duration bound) const;
   /// Data shared by the bounds of all layouts under a stack.
   [[nodiscard]] const std::shared_ptr<ProfileCache>& profiles(const std::string& stack) const {
     return profiles_.at(stack);
@@ -61,10 +82,15 @@ class PlanSetting {
   [[nodiscard]] std::optional<double> peak() const { return peak_; }
 
  private:
+  void apply(const PartChanges& changes);
   void add_stack(const Scenario& scenario, const Calibration& calibration);
 
   std::uint64_t index_;
   Scenario scenario_;
+  RankSpeeds speeds_{};
+  std::optional<Cluster> changed_{};  // simulated instead of the scenario's
+  double highest_speed_ = 1;
+  bool has_windows_ = false;
   std::array<std::optional<LayoutDefaults>, 8> defaults_{};
   std::map<std::string, std::unique_ptr<CostModel>> costs_;
   std::map<std::string, SimulationOptions> options_;
@@ -75,6 +101,10 @@ class PlanSetting {
   double samples_ = 0;
   std::optional<double> peak_;
 };
+
+/// How bounds, which are of the unchanged cluster, remain lower bounds with changes, as notes.
+[[nodiscard]] std::vector<std::string> bound_notes(
+    const std::vector<std::unique_ptr<PlanSetting>>& settings, const PartChanges& changes);
 
 /// Computes bounds of a setting's layouts; not thread-safe.
 class SettingBounds {

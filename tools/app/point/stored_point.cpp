@@ -123,7 +123,7 @@ class PointReader {
     const PlanRequest request = request_from(identity.options, name_.store);
     try {
       return {resolved(space.base, space.name, point_overrides(space, request, index)),
-              request.calibration};
+              request.calibration, request.changes.options};
     } catch (const RequestError& error) {
       if (error.message().starts_with(name_.store)) throw;
       refuse(error.message());

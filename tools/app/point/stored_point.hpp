@@ -20,9 +20,9 @@ struct PointName {
 [[nodiscard]] std::optional<PointName> point_name(const std::string& text);
 
 struct StoredPoint {
-  JsonDocument scenario;           // as it was simulated, with every default
-  std::string calibration{};       // file; empty: none
-  std::string run{};               // options of the simulation as JSON, of a sweep; else empty
+  JsonDocument scenario;      // as it was simulated, with every default
+  std::string calibration{};  // file; empty: none
+  std::string run{};  // options of the simulation as JSON, of a sweep or of changes; else empty
   std::optional<Duration> step{};  // in the store; none: it was not simulated
 };
 

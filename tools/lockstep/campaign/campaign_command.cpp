@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/app/campaign/campaign.hpp"
+#include "tools/app/step/rank_speeds.hpp"
 #include "tools/app/write_file.hpp"
 #include "tools/lockstep/campaign/campaign_page.hpp"
 #include "tools/lockstep/campaign/campaign_render.hpp"
@@ -19,6 +20,8 @@
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/report/report_option.hpp"
+#include "tools/lockstep/run/rank_speed_options.hpp"
+#include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/step_source.hpp"
 #include "tools/lockstep/terminal/progress.hpp"
 
@@ -31,6 +34,7 @@ struct Options {
   std::vector<std::string> against;
   std::vector<std::string> overrides;  // of all scenarios
   std::vector<std::string> changes;    // of a second one, which is the first with them
+  RunOptions given = none_given();     // changes of parts and fidelity, of all scenarios
   bool ignore_memory = false;
   CampaignRequest campaign;
   JobsOptions jobs;
@@ -43,7 +47,7 @@ struct Options {
 TrainingStepRequest step_of(const Options& given, const std::string& scenario, bool changed) {
   std::vector<std::string> overrides = given.overrides;
   if (changed) overrides.insert(overrides.end(), given.changes.begin(), given.changes.end());
-  TrainingStepRequest out = step_source(scenario, overrides).options.step;
+  TrainingStepRequest out = step_source(scenario, overrides, given.given).options.step;
   out.ignore_memory = out.ignore_memory || given.ignore_memory;
   return out;
 }
@@ -68,6 +72,9 @@ ConfigError in_own_words(const ConfigError& error, const Options& given) {
 void add_jobs_to(CampaignRequest& request, const Options& given) {
   if (!given.against.empty() || !given.changes.empty())
     throw UsageError("--job: jobs run together; --against and --change compare layouts of one job");
+  if (changes_parts(given.given) || !given.given.fidelity.empty())
+    throw UsageError(
+        "--job: --set-rank, --gpu-speed, --set-link, --fail and --fidelity are of one job");
   const StepOf step_of = [&given](const std::string& text) {
     TrainingStepRequest out = step_source(text).options.step;
     out.ignore_memory = out.ignore_memory || given.ignore_memory;
@@ -77,8 +84,18 @@ void add_jobs_to(CampaignRequest& request, const Options& given) {
   request.steps.clear();
 }
 
+/// Ranks are drawn with the seed of the campaign, if it has one.
+RunOptions with_seed_of(const CampaignRequest& request, RunOptions given) {
+  const auto ranges = parse_rank_speeds(given.gpu_speeds, given.rank_settings);
+  const bool seeded = request.seed != kDefaultSeed;
+  if (seeded && std::ranges::any_of(ranges, app::draws)) given.seed = request.seed;
+  return given;
+}
+
 void campaign(Options& given) {
   CampaignRequest& request = given.campaign;
+  given.given = with_seed_of(request, given.given);
+  request.changes = part_changes_of(given.given);
   request.steps.push_back(step_of(given, given.scenario, false));
   if (!given.jobs.jobs.empty()) add_jobs_to(request, given);
   for (const std::string& each : given.against)
@@ -144,7 +161,7 @@ void add_campaign_options(const Command& command, const std::shared_ptr<Options>
       "Number of simulated campaigns (default: 1000)");
   add_whole_number(
       command, "--seed", 0, INT64_MAX, [&request](auto n) { request.seed = n; },
-      "Seed of random draws (default: 1)");
+      "Seed of random draws, also of ranks and speeds (default: 1)");
   add_whole_number(
       command, "--threads", 1, 1024,
       [&request](auto n) { request.threads = static_cast<std::size_t>(n); },
@@ -165,6 +182,9 @@ void add_campaign(const Command& app) {
       ->required()
       ->type_name("CAMPAIGN");
   add_campaign_options(*command, given);
+  command->group("Slow and failed parts");
+  add_part_changes(*command, given->given);
+  add_fidelity(*command, given->given.fidelity);
   command->group("Several jobs");
   add_jobs(*command, given->jobs);
   command->group("Results");
@@ -179,13 +199,16 @@ void add_campaign(const Command& app) {
   command->footer(
       "With --job, all jobs go through the campaign on one cluster: each at the pace that the\n"
       "traffic of those training at that time leaves it, with shared failures and spare nodes.\n"
-      "Failures of a GPU, node or switch are the same for all scenarios and policies with one\n"
+      "Slow ranks and failed links are there in every step of the training, before the campaign's\n"
+      "own slow GPUs. Failures of a GPU, node or switch are the same for all scenarios and "
+      "policies with one\n"
       "seed, so that differences are not noise. Money and energy are unknown unless the campaign\n"
       "or the cluster has their inputs. configs/campaigns/README.md explains the model.\n\n"
       "Examples:\n"
       "  lockstep campaign llama7b-256 typical-failures --replicates 100\n"
       "  lockstep campaign llama7b-256 typical-failures --replicates 100 --change parallel.tp=4 "
       "--change parallel.dp=16\n"
+      "  lockstep campaign llama7b-256 typical-failures --replicates 100 --fail rail3\n"
       "  lockstep campaign pipeline-1f1b typical-failures --job pipeline-1f1b --replicates 100 "
       "--set-campaign steps=100000");
   command->resets(given);

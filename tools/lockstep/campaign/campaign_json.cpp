@@ -4,6 +4,7 @@
 
 #include "tools/app/campaign/campaign_costs.hpp"
 #include "tools/lockstep/jobs/placement_text.hpp"
+#include "tools/lockstep/output/drawn_ranks.hpp"
 
 namespace lockstep::cli {
 
@@ -104,6 +105,7 @@ namespace {
                         {"step_longer_fraction", each.longer},
                         {"simulated_rank", each.rank ? Json(*each.rank) : Json{}}});
   out["slow_gpus"] = slow;
+  out["drawn_speeds"] = drawn_json(drawn_ranks_of(of.step));
   out["interval"] = intervals_json(of);
   out["slack_fraction"] = app::slack_fraction(of.step);
   out["totals_us"] = totals_json(of);

@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <utility>
 
 #include "sim/config/json/json_values.hpp"
 #include "tools/app/campaign/campaign_costs.hpp"
 #include "tools/lockstep/campaign/campaign_json.hpp"
 #include "tools/lockstep/jobs/placement_text.hpp"
 #include "tools/lockstep/output/cells.hpp"
+#include "tools/lockstep/run/text/part_changes.hpp"
 
 namespace lockstep::cli {
 
@@ -74,6 +76,7 @@ class CampaignReport {
       add_together(*result_.joint);
     else
       for (std::size_t i = 1; i < result_.outcomes.size(); ++i) add_difference(result_.outcomes[i]);
+    out_.more.emplace_back("changes", Json(result_.changes).dump());
     out_.more.emplace_back("replicates", std::to_string(result_.replicates));
     out_.more.emplace_back("outcomes", campaign_json(result_).dump());
     if (result_.joint) out_.more.emplace_back("together", joint_json(result_).dump());
@@ -127,6 +130,10 @@ class CampaignReport {
         of.step.scenario.model.name, of.gpus(), of.step.scenario.cluster.device.id, parallel.dp,
         parallel.tp, parallel.pp, parallel.cp, parallel.zero, of.step_s,
         result_.plan.step_time ? "as the campaign says" : "simulated"));
+    if (!result_.changes.empty()) {
+      out.push_back("with " + result_.changes);
+      for (std::string& line : part_change_lines(of.step)) out.push_back(std::move(line));
+    }
     if (result_.joint) out.push_back(place_note(of));
     const std::string length = of.steps ? fmt::format("{} steps, {} without failures",
                                                       number_text(static_cast<double>(*of.steps)),

@@ -15,6 +15,7 @@
 #include "tools/lockstep/output/errors.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/report/report_option.hpp"
+#include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/step_source.hpp"
 #include "tools/lockstep/step_report/two_steps_page.hpp"
 #include "tools/lockstep/terminal/progress.hpp"
@@ -42,13 +43,15 @@ bool options_differ(const RunOptions& a, const RunOptions& b) {
 void compare(const Options& given) {
   if (!given.steps.has_second())
     throw UsageError(
-        "compare: expected a second step: SCENARIO|RESULT|POINT, or --change KEY=VALUE of the "
-        "first");
+        "compare: expected a second step: SCENARIO|RESULT|POINT, or --change KEY=VALUE or "
+        "--set-rank "
+        "17=0.8 of the first");
   const StepSource first = given.steps.first_step();
   const StepSource second = given.steps.second_step();
   const RunOptions& a = first.options;
   const RunOptions& b = second.options;
   CompareRequest request{a.step, b.step, options_differ(a, b), given.shapley};
+  request.same_fidelity = changes_parts(a) || changes_parts(b);
   request.on_phase = phase_line("compare", "--shapley 0 takes less");
   const auto compared =
       timed([&] { return std::make_shared<const CompareResult>(compare_steps(request)); });
@@ -56,13 +59,16 @@ void compare(const Options& given) {
   request.on_phase = {};  // ends its line
   note_other_result(first, result.a);
   note_other_result(second, result.b);
+  note_idle_seed(given.steps.given, result.b);
   keep([&] {
     return Findings{[a, b, compared] {
       return two_steps_page({a, compared->a}, {b, compared->b});
     }};
   });
   if (!given.report.empty()) write_file(given.report, two_steps_page({a, result.a}, {b, result.b}));
-  print(render(compare_report(result, given.details || !given.style.is_table()), given.style));
+  const CompareReportOptions options{given.details || !given.style.is_table(), part_changes_of(a),
+                                     part_changes_of(b)};
+  print(render(compare_report(result, options), given.style));
 }
 
 }  // namespace
@@ -72,6 +78,11 @@ void add_compare(const Command& app) {
       app.add_subcommand("compare", "Explain why one training step takes longer than another");
   const auto given = std::make_shared<Options>();
   add_two_steps(*command, given->steps, "Second step");
+  command->group("Slow and failed parts");
+  add_part_changes(*command, given->steps.given);
+  add_draw_seed(*command, given->steps.given);
+  add_fidelity(*command, given->steps.given.fidelity);
+  command->group("Output");
   add_whole_number(
       *command, "--shapley", 0, static_cast<std::int64_t>(kMostShapleyChanges),
       [given](auto n) { given->shapley = static_cast<std::size_t>(n); },
@@ -87,10 +98,12 @@ void add_compare(const Command& app) {
   command->footer(
       "Rows of a section add up to the difference of the step times exactly. Degrees and the size\n"
       "of the cluster are one change, a model is one, so that scenarios between are possible;\n"
-      "those need not fit into memory.\n\n"
+      "those need not fit into memory. Slow ranks and failed links are of both steps; without a\n"
+      "second step and --change, the second is the first with them.\n\n"
       "Examples:\n"
       "  lockstep compare llama7b-256 --change parallel.tp=4 --change parallel.dp=16\n"
-      "  lockstep compare pipeline-gpipe pipeline-1f1b --details");
+      "  lockstep compare pipeline-gpipe pipeline-1f1b --details\n"
+      "  lockstep compare pipeline-gpipe pipeline-1f1b --set-rank 1=0.8");
   command->resets(given);
   command->callback([given] {
     if (!given->report.empty()) check_report(given->report, "--report");

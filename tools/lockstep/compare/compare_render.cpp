@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "sim/config/json/json_values.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
+#include "tools/lockstep/output/drawn_ranks.hpp"
 #include "tools/lockstep/run/headline.hpp"
 #include "tools/lockstep/run/run_json.hpp"
+#include "tools/lockstep/run/text/part_changes.hpp"
 
 namespace lockstep::cli {
 
@@ -43,8 +47,11 @@ std::string value_text(const std::optional<JsonValue>& value) {
 }
 
 /// "parallel.tp 4 -> 8, parallel.dp 16 -> 8".
-std::string change_text(const ScenarioChange& change) {
-  if (change.keys.empty()) return "options of the runs";
+std::string change_text(const ScenarioChange& change, const CompareReportOptions& options) {
+  if (change.keys.empty()) {
+    if (options.parts_a.empty() && !options.parts_b.empty()) return options.parts_b;
+    return "options of the runs";
+  }
   std::vector<std::string> out;
   for (const DifferentKey& each : change.keys)
     out.push_back(fmt::format("{} {} -> {}", each.key, value_text(each.a), value_text(each.b)));
@@ -53,11 +60,13 @@ std::string change_text(const ScenarioChange& change) {
 
 class CompareReport {
  public:
-  CompareReport(const CompareResult& result, bool details) : result_{result}, details_{details} {}
+  CompareReport(const CompareResult& result, CompareReportOptions options)
+      : result_{result}, options_{std::move(options)}, details_{options_.details} {}
 
   Report make() {
     out_.schema = "lockstep.compare/1";
     out_.config = Json{{"a", result_.a.scenario.name}, {"b", result_.b.scenario.name}}.dump();
+    out_.seed = result_.b.scenario.seed;
     out_.fingerprint = fingerprint_of_run(result_.a) + "-" + fingerprint_of_run(result_.b);
     out_.columns = {{"part", "", {}, true},
                     {"name", "time on the critical path", {}, true, 60},
@@ -117,7 +126,9 @@ class CompareReport {
   void add_uses() {
     out_.sections.emplace_back();
     std::vector<std::string>& notes = out_.sections.back().notes;
-    notes = {"A: " + layout(result_.a), "B: " + layout(result_.b), headline()};
+    notes = {"A: " + layout(result_.a), "B: " + layout(result_.b)};
+    add_part_changes(notes);
+    notes.push_back(headline());
     notes.push_back(result_.regime_a == result_.regime_b
                         ? fmt::format("both are limited by {}", regime_words(result_.regime_a))
                         : fmt::format("limited by {} in A, by {} in B",
@@ -131,6 +142,25 @@ class CompareReport {
     add_row("step", "step", result_.step_a(), result_.step_b());
   }
 
+  /// Lines that A and B have in common once.
+  void add_part_changes(std::vector<std::string>& notes) const {
+    if (options_.parts_a.empty() && options_.parts_b.empty()) return;
+    const auto lines = [](const std::string& parts, const TrainingStepResult& of) {
+      std::vector<std::string> out;
+      if (!parts.empty()) out.push_back("with " + parts);
+      for (std::string& line : part_change_lines(of)) out.push_back(std::move(line));
+      return out;
+    };
+    const std::vector<std::string> a = lines(options_.parts_a, result_.a);
+    const std::vector<std::string> b = lines(options_.parts_b, result_.b);
+    const auto has = [](const std::vector<std::string>& list, const std::string& line) {
+      return std::ranges::find(list, line) != list.end();
+    };
+    for (const std::string& line : a) notes.push_back((has(b, line) ? "both: " : "A: ") + line);
+    for (const std::string& line : b)
+      if (!has(a, line)) notes.push_back("B: " + line);
+  }
+
   static std::string layout(const TrainingStepResult& of) {
     const ParallelConfig& parallel = of.scenario.parallel;
     return fmt::format("{}: {} on {} x {}, dp {}, tp {}, pp {}, cp {}, ZeRO-{}", of.scenario.name,
@@ -142,8 +172,8 @@ class CompareReport {
     Section section;
     section.notes = {attribution_words()};
     for (const ChangeEffect& each : result_.effects)
-      section.rows.push_back({Cell{std::string{"change"}}, Cell{change_text(each.change)}, Cell{},
-                              Cell{}, Cell{each.seconds, signed_time(each.seconds)},
+      section.rows.push_back({Cell{std::string{"change"}}, Cell{change_text(each.change, options_)},
+                              Cell{}, Cell{}, Cell{each.seconds, signed_time(each.seconds)},
                               share(each.seconds)});
     out_.sections.push_back(std::move(section));
   }
@@ -190,17 +220,31 @@ class CompareReport {
         "attribution",
         Json(std::string{kNames[static_cast<std::size_t>(result_.attribution)]}).dump());
     out_.more.emplace_back("simulations", std::to_string(result_.simulations));
+    add_json("a", options_.parts_a, result_.a);
+    add_json("b", options_.parts_b, result_.b);
+  }
+
+  void add_json(const std::string& side, const std::string& parts, const TrainingStepResult& of) {
+    out_.more.emplace_back("changes_" + side, Json(parts).dump());
+    out_.more.emplace_back(
+        "fidelity_" + side,
+        Json(of.step.fidelity == Fidelity::all_ranks ? "all" : "representatives").dump());
+    out_.more.emplace_back(
+        "baseline_step_time_" + side + "_s",
+        (of.baseline ? Json(of.baseline->step.seconds()) : Json(nullptr)).dump());
+    out_.more.emplace_back("drawn_speeds_" + side, drawn_json(drawn_ranks_of(of)).dump());
   }
 
   const CompareResult& result_;
+  CompareReportOptions options_;
   bool details_;
   Report out_;
 };
 
 }  // namespace
 
-Report compare_report(const CompareResult& result, bool details) {
-  return CompareReport{result, details}.make();
+Report compare_report(const CompareResult& result, const CompareReportOptions& options) {
+  return CompareReport{result, options}.make();
 }
 
 }  // namespace lockstep::cli

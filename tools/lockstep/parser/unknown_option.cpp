@@ -102,31 +102,7 @@ std::optional<std::string> option_instead(const std::string& command, const std:
   return std::nullopt;
 }
 
-namespace {
-
-/// Slow ranks and failed links, of commands that have no option for them.
-std::optional<std::string> change_reason(const std::string& command, const std::string& option) {
-  const auto is = [&option](const char* name) { return option == name; };
-  if (!is("--set-rank") && !is("--gpu-speed") && !is("--set-link") && !is("--fail"))
-    return std::nullopt;
-  if (command == "plan")
-    return "`lockstep run` and `lockstep sweep` take it, for one layout or for a grid of them";
-  if (command == "compare" || command == "sensitivity")
-    return fmt::format(
-        "a result that has it is taken instead of the scenario: `lockstep run SCENARIO {} ... "
-        "--format json > step.json`, then step.json",
-        option);
-  if (command == "campaign" && (is("--set-rank") || is("--gpu-speed")))
-    return "the campaign file has GPUs that become slow (`lockstep help schema campaign`), "
-           "`lockstep run` takes it for one step";
-  if (command == "campaign") return "`lockstep run` takes it, for one step";
-  return std::nullopt;
-}
-
-}  // namespace
-
 std::optional<std::string> option_reason(const std::string& command, const std::string& option) {
-  if (auto change = change_reason(command, option)) return change;
   if (command != "collective") return std::nullopt;
   if (option == "--op" || option == "--redop") return "every reduction takes the time of a sum";
   if (option == "--iters" || option == "-w" || option == "--warmup_iters")

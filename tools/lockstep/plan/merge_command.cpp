@@ -11,8 +11,10 @@
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/plan/plan_figures.hpp"
+#include "tools/lockstep/plan/plan_options.hpp"
 #include "tools/lockstep/plan/plan_render.hpp"
 #include "tools/lockstep/plot/figure_file.hpp"
+#include "tools/lockstep/run/step_source.hpp"
 
 namespace lockstep::cli {
 
@@ -73,6 +75,9 @@ void add_merge(const Command& app) {
   command->resets(given);
   command->callback([given] {
     given->merge.tool_version = kVersion;
+    given->merge.read_changes = [](const std::string& json) {
+      return part_changes(read_run_options(json, "store"));
+    };
     const std::vector<FigureTarget> figures = figures_of(*given);
     const PlanResult result = app::merge_stores(given->merge);
     print(render(report_of(result), given->style));

@@ -24,6 +24,8 @@
 #include "tools/lockstep/plot/figure_file.hpp"
 #include "tools/lockstep/report/report_option.hpp"
 #include "tools/lockstep/report/report_page.hpp"
+#include "tools/lockstep/run/run_options.hpp"
+#include "tools/lockstep/run/step_source.hpp"
 
 namespace lockstep::cli {
 
@@ -31,6 +33,7 @@ namespace {
 
 struct Options {
   PlanRequest plan;
+  RunOptions run;  // changes of parts, and the seed
   std::string store;
   bool resume = false;
   std::string pareto;
@@ -239,6 +242,8 @@ std::function<void(const SearchProgress&)> search_progress(SearchLine& line) {
 }
 
 void run_and_print(Options& given, const std::optional<EmitTarget>& emit) {
+  given.plan.changes = part_changes(given.run);
+  given.plan.space.overrides = with_seed(given.plan.space.overrides, given.run);
   parse_budget(given.budget, given.plan);
   parse_shard(given.shard, given.plan);
   given.plan.pareto = split(given.pareto);
@@ -268,6 +273,8 @@ void run_and_print(Options& given, const std::optional<EmitTarget>& emit) {
   const PlanResult& result = *found;
   keep([&] { return findings_of(given, found); });
   line.clear();
+  if (!result.rows.empty() && result.rows.front().step)
+    note_idle_seed(given.run, *result.rows.front().step);
   if (emit && given.style.format != Format::json) {
     print_emitted(*emit, result);
   } else {
@@ -303,6 +310,9 @@ void add_plan(const Command& app) {
   const auto given = std::make_shared<Options>();
   add_space(*command, given->plan.space);
   add_space_file(*command, given->plan.space);
+  command->group("Slow and failed parts");
+  add_part_changes(*command, given->run);
+  add_draw_seed(*command, given->run);
   command->group("Search");
   add_search(*command, *given);
   command->group("Cost and energy");
@@ -331,12 +341,16 @@ void add_plan(const Command& app) {
   command->footer(
       "Every point of the space is dropped by a rule, by a lower bound on its memory or time, or\n"
       "simulated; the counts are printed. A space without a layout that fits ends with exit code "
-      "1.\n\n"
+      "1.\n"
+      "Slow ranks and failed links are of every layout; each is also simulated without them.\n\n"
       "Examples:\n"
       "  lockstep plan --model llama3-8b --cluster dgx-h100 --nodes 2 --global-batch 64 --vary "
       "pp=1,2 --vary overlap=all\n"
       "  lockstep plan llama7b-256 --fix overlap=none --emit slurm --shards 100\n"
-      "  lockstep plan llama7b-256 --fix overlap=none --fix zero=1 --explain tp=8,pp=4");
+      "  lockstep plan llama7b-256 --fix overlap=none --fix zero=1 --explain tp=8,pp=4\n"
+      "  lockstep plan pipeline-1f1b --fix overlap=none --fix zero=0 --fix micro_batch=1 "
+      "--set-rank "
+      "1=0.8");
   command->resets(given);
   command->callback([given, command] {
     try {

@@ -10,6 +10,7 @@
 #include "tools/lockstep/plan/plan_render.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
 #include "tools/lockstep/run/text/aligned.hpp"
+#include "tools/lockstep/run/text/part_changes.hpp"
 
 namespace lockstep::cli {
 
@@ -72,6 +73,8 @@ std::vector<std::string> headline_of(const PlanResult& result) {
   out.push_back(fmt::format("{}: {} on {} x {}, global batch {}", result.space.name,
                             scenario.model.name, scenario.parallel.ranks(),
                             scenario.cluster.device.id, scenario.parallel.global_batch));
+  if (!result.changes.text.empty()) out.push_back("with " + result.changes.text);
+  for (std::string& line : part_change_lines(*best->step)) out.push_back(std::move(line));
   const char* what = result.pareto.empty() ? "best layout" : "first of the front";
   out.push_back(fmt::format("{}: {}", what, layout_text(scenario.parallel)));
   std::string times = fmt::format("step {:.4g} s", best->step->throughput.step_s);
@@ -108,7 +111,8 @@ std::vector<std::string> headline_of(const PlanResult& result) {
                               unknown(PlanMetric::days) ? "--tokens with " : "",
                               fmt::join(options, ", ")));
   // What the options made of a scenario is in no file; --emit scenario writes it.
-  const std::string settings = set_options(best->overrides);
+  std::string settings = set_options(best->overrides);
+  if (!result.changes.text.empty()) settings += (settings.empty() ? "" : " ") + result.changes.text;
   out.push_back("lockstep run SCENARIO" + (settings.empty() ? "" : " " + settings));
   for (const AssumedPower& power : result.assumed_power)
     out.push_back(fmt::format(

@@ -7,6 +7,8 @@
 
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
+#include "tools/lockstep/run/rank_speed_options.hpp"
+#include "tools/lockstep/run/run_json.hpp"
 
 namespace lockstep::cli {
 
@@ -107,6 +109,15 @@ void add_space_file(const Command& command, SpaceRequest& space) {
   command
       .add_option("--space", space.file, "Space file with the same (configs/spaces), or its name")
       ->type_name("FILE");
+}
+
+app::PartChanges part_changes(const RunOptions& options) {
+  app::PartChanges out{parse_rank_speeds(options.gpu_speeds, options.rank_settings),
+                       options.step.links,
+                       part_changes_of(options),
+                       {}};
+  if (out.any()) out.options = run_options_json(options).dump();
+  return out;
 }
 
 void add_prices(const Command& command, PlanPrices& prices) {

@@ -4,6 +4,7 @@
 #include "tools/app/plan/space.hpp"
 #include "tools/lockstep/output/app.hpp"
 #include "tools/lockstep/parser/command_parser.hpp"
+#include "tools/lockstep/run/run_options.hpp"
 
 namespace lockstep::cli {
 
@@ -15,5 +16,8 @@ void add_space_file(const Command& command, SpaceRequest& space);
 
 /// Declares --price, --watts, --pue and --price-kwh.
 void add_prices(const Command& command, PlanPrices& prices);
+
+/// Of --set-rank and its like. Throws UsageError.
+[[nodiscard]] app::PartChanges part_changes(const RunOptions& options);
 
 }  // namespace lockstep::cli

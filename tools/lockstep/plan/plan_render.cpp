@@ -10,6 +10,7 @@
 #include "strategies/layout/scenario_names.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
+#include "tools/lockstep/output/drawn_ranks.hpp"
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/plan/plan_headline.hpp"
 
@@ -113,6 +114,7 @@ class PlanReport {
     out_.schema = "lockstep.plan/1";
     Json config = Json{{"space", result_.space.name}, {"space_hash", result_.space_hash}};
     if (result_.extent != PlanExtent::space) config["part"] = extent_words(result_);
+    if (result_.changes.any()) config["run"] = Json::parse(result_.changes.options);
     out_.config = config.dump();
     out_.sections.emplace_back();
     out_.sections.back().notes = headline_of(result_);
@@ -264,6 +266,7 @@ class PlanReport {
     table_.add("step_time_s", "step", number(of([](const Step& s) { return s.throughput.step_s; })),
                "s");
     const bool interval = step != nullptr && step->confidence.has_value();
+    if (result_.changes.any()) add_unchanged(row);
     table_.add("step_time_low_s", "", interval ? Cell{step->confidence->low.seconds()} : Cell{});
     table_.add("step_time_high_s", "", interval ? Cell{step->confidence->high.seconds()} : Cell{});
     table_.add("tokens_per_s_per_gpu", "per GPU",
@@ -297,6 +300,15 @@ class PlanReport {
     table_.add("lower_bound_s", "bound", row.rank > 0 ? number(row.bound_s) : Cell{}, "s");
   }
 
+  /// The step without slow ranks and changed links, and what these add to it.
+  void add_unchanged(const PlanRow& row) {
+    const auto base = row.unchanged ? std::optional{row.unchanged->seconds()} : std::nullopt;
+    table_.add("unchanged_step_time_s", "unchanged", number(base), "s");
+    const double slower = base ? row.step->throughput.step_s / *base - 1 : 0;
+    table_.add("slower_fraction", "slower",
+               base ? Cell{slower, fmt::format("{:+.2f}", 100 * slower)} : Cell{}, "%");
+  }
+
   std::vector<std::string> certificate() const {
     const SearchCertificate& of = result_.certificate;
     std::vector<std::string> out;
@@ -321,6 +333,7 @@ class PlanReport {
     line(of.simulated, "simulated");
     line(of.undecided - of.unvisited, "undecided");
     line(of.unvisited, "not bounded: the search ended before");
+    out.insert(out.end(), result_.bounds.begin(), result_.bounds.end());
     out.push_back(proof());
     return out;
   }
@@ -377,7 +390,11 @@ class PlanReport {
     for (const PlanRow& row : result_.rows)
       fingerprint.add(row.step ? row.step->throughput.step.ps() : 0);
     out_.fingerprint = fingerprint.text();
-    out_.seed = kDefaultSeed;
+    const PlanRow* first = result_.rows.empty() ? nullptr : &result_.rows.front();
+    const bool found = first != nullptr && first->step;
+    out_.seed = found ? first->step->scenario.seed : kDefaultSeed;
+    if (found && result_.changes.any())
+      out_.more.emplace_back("drawn_speeds", drawn_json(drawn_ranks_of(*first->step)).dump());
   }
 
   const PlanResult& result_;
@@ -396,6 +413,7 @@ class ExplanationReport {
                      true,          result_.objective,  {}, {}, {}};
     if (of_.row) shown.rows.push_back(*of_.row);
     if (!of_.row && of_.nearest) shown.rows.push_back(*of_.nearest);
+    shown.changes = result_.changes;
     for (PlanRow& row : shown.rows) row.rank = 1;
     Report out = PlanReport{shown}.make();
     out.sections.back().notes = notes();
@@ -408,6 +426,7 @@ class ExplanationReport {
   std::vector<std::string> notes() const {
     std::vector<std::string> out{
         fmt::format("{}: {} points of the space", of_.asked, grouped(of_.points))};
+    if (!result_.changes.text.empty()) out.push_back("with " + result_.changes.text);
     if (of_.row) {
       out.emplace_back("the fastest of them:");
       return out;

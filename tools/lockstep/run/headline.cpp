@@ -15,6 +15,7 @@
 #include "tools/lockstep/output/drawn_ranks.hpp"
 #include "tools/lockstep/output/set_options.hpp"
 #include "tools/lockstep/run/text/aligned.hpp"
+#include "tools/lockstep/run/text/part_changes.hpp"
 
 namespace lockstep::cli {
 
@@ -125,15 +126,6 @@ std::string budget_line(const TrainingStepResult& result) {
   return fmt::format("{} {}s: {}, {} GPU-hours", short_count(*result.scenario.samples),
                      tokens ? "token" : speed.sample, calendar_text(*speed.training_s),
                      short_count(*speed.gpu_hours));
-}
-
-std::string baseline_line(const TrainingStepResult& result) {
-  const double base = result.baseline->step.seconds();
-  const double more = result.throughput.step.seconds() - base;
-  return fmt::format(
-      "{:+.2f} % against {} without the changes of GPU speeds, links and NICs, at "
-      "the same fidelity",
-      100 * more / base, to_string(result.baseline->step));
 }
 
 HeadlineEntry step_entry(const TrainingStepResult& result) {

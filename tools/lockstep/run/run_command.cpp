@@ -59,22 +59,13 @@ TraceDetail detail_of(const std::string& text) {
 StepSource source_of(const Command& command, const RunOptions& given) {
   StepSource out = step_source(given.step.file, with_seed(given.step.overrides, given));
   RunOptions& of = out.options;
-  const auto add = [](auto& to, const auto& more) {
-    to.insert(to.end(), more.begin(), more.end());
-  };
   const std::string changes = changes_of(given);
   if (command.count("--fidelity") > 0) of.fidelity = given.fidelity;
   if (command.count("--network") > 0) of.network = given.network;
   if (command.count("--fold") > 0) of.fold = given.fold;
-  if (!given.nic.empty()) of.nic = given.nic;
   if (!given.step.calibration.empty()) of.step.calibration = given.step.calibration;
   of.step.ignore_memory = of.step.ignore_memory || given.step.ignore_memory;
-  for (const auto& setting : given.rank_settings)
-    std::erase_if(of.rank_settings, [&](const auto& each) { return each.first == setting.first; });
-  add(of.rank_settings, given.rank_settings);
-  add(of.gpu_speeds, given.gpu_speeds);
-  add(of.step.links.set_links, given.step.links.set_links);
-  add(of.step.links.failed, given.step.links.failed);
+  add_part_changes_of(given, of);
   of.classes = given.classes;
   of.append = given.append;
   of.report = given.report;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -55,10 +56,13 @@ std::vector<std::string> with_seed(std::vector<std::string> overrides, const Run
   return overrides;
 }
 
-std::string changes_of(const RunOptions& options) {
+bool changes_parts(const RunOptions& options) {
+  return !options.gpu_speeds.empty() || !options.rank_settings.empty() || !options.nic.empty() ||
+         options.step.links.any();
+}
+
+std::string part_changes_of(const RunOptions& options) {
   std::vector<std::string> out;
-  for (const std::string& each : options.step.overrides)
-    out.push_back("--set " + app::shell_word(each));
   for (const std::string& each : options.gpu_speeds)
     out.push_back("--gpu-speed " + app::shell_word(each));
   for (const auto& [rank, setting] : options.rank_settings)
@@ -69,6 +73,27 @@ std::string changes_of(const RunOptions& options) {
         fmt::format("--set-link {} {}", app::shell_word(link), app::shell_word(settings)));
   for (const std::string& link : options.step.links.failed)
     out.push_back("--fail " + app::shell_word(link));
+  return fmt::format("{}", fmt::join(out, " "));
+}
+
+void add_part_changes_of(const RunOptions& given, RunOptions& to) {
+  const auto add = [](auto& list, const auto& more) {
+    list.insert(list.end(), more.begin(), more.end());
+  };
+  if (!given.nic.empty()) to.nic = given.nic;
+  for (const auto& setting : given.rank_settings)
+    std::erase_if(to.rank_settings, [&](const auto& each) { return each.first == setting.first; });
+  add(to.rank_settings, given.rank_settings);
+  add(to.gpu_speeds, given.gpu_speeds);
+  add(to.step.links.set_links, given.step.links.set_links);
+  add(to.step.links.failed, given.step.links.failed);
+}
+
+std::string changes_of(const RunOptions& options) {
+  std::vector<std::string> out;
+  for (const std::string& each : options.step.overrides)
+    out.push_back("--set " + app::shell_word(each));
+  if (std::string parts = part_changes_of(options); !parts.empty()) out.push_back(std::move(parts));
   return fmt::format("{}", fmt::join(out, " "));
 }
 
@@ -103,8 +128,9 @@ std::pair<TimePoint, TimePoint> parse_window(const std::string& text) {
       text));
 }
 
-void add_what_ifs(const Command& command, RunOptions& run) {
-  TrainingStepRequest& request = run.step;
+namespace {
+
+void add_gpu_speed(const Command& command, RunOptions& run) {
   command
       .add_option(
           "--gpu-speed", run.gpu_speeds,
@@ -114,32 +140,72 @@ void add_what_ifs(const Command& command, RunOptions& run) {
           "later one counts")
       ->type_name("RANKS=SPEED")
       ->allow_extra_args(false);
-  add_whole_number(
-      command, "--seed", 0, INT64_MAX, [&run](auto n) { run.seed = n; },
-      "Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)");
-  command.add_option("--nic", run.nic, "Speed of every NIC and fabric link, e.g. 200G")
-      ->type_name("RATE");
+}
+
+void add_link_changes(const Command& command, app::LinkChangeRequest& links) {
   command
       .add_option(
-          "--set-link", request.links.set_links,
+          "--set-link", links.set_links,
           "Change a link (\"node0/gpu3 -> node0/nvswitch0\", with -- for both directions) or "
           "all links of a switch, NIC, node or rail (\"rail0\"); SETTINGS are bandwidth=50% or "
           "bandwidth=\"25 GB/s\" and latency=\"5 us\", separated by commas; repeatable")
       ->type_name("LINK SETTINGS")
       ->allow_extra_args(false);
   command
-      .add_option("--fail", request.links.failed,
+      .add_option("--fail", links.failed,
                   "Remove a link, or all links of a switch, NIC, node or rail, and reroute; "
                   "repeatable")
       ->type_name("LINK")
       ->allow_extra_args(false);
 }
 
-void add_simulation(const Command& command, RunOptions& run) {
+void add_set_rank(const Command& command, RunOptions& run) {
   command
-      .add_option("--fidelity", run.fidelity,
-                  "all: every rank and transfer on one network; representatives: one rank of each "
-                  "role; auto: all where that is quick, folded or not")
+      .add_option(
+          "--set-rank", run.rank_settings,
+          "Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of all (to "
+          "the nearest, at least one), drawn with --seed among those not drawn before; SETTINGS "
+          "are compute=0.8, drawn for each rank "
+          "as compute=0.9..0.99 (uniform) or compute=normal(0.95,0.02) (mean and standard "
+          "deviation), to a thousandth, and, for a time of the step, from=\"1 s\" and "
+          "until=\"2 s\", separated by commas; 17=0.8 is short for 17 compute=0.8; repeatable")
+      ->type_name("RANKS SETTINGS")
+      ->allow_extra_args(false);
+}
+
+constexpr const char* kFidelity =
+    "all: every rank and transfer on one network; representatives: one rank of each role; auto: "
+    "all where that is quick, folded or not";
+
+}  // namespace
+
+void add_draw_seed(const Command& command, RunOptions& run) {
+  add_whole_number(
+      command, "--seed", 0, INT64_MAX, [&run](auto n) { run.seed = n; },
+      "Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)");
+}
+
+void add_what_ifs(const Command& command, RunOptions& run) {
+  add_gpu_speed(command, run);
+  add_draw_seed(command, run);
+  command.add_option("--nic", run.nic, "Speed of every NIC and fabric link, e.g. 200G")
+      ->type_name("RATE");
+  add_link_changes(command, run.step.links);
+}
+
+void add_part_changes(const Command& command, RunOptions& run) {
+  add_set_rank(command, run);
+  add_gpu_speed(command, run);
+  add_link_changes(command, run.step.links);
+}
+
+void add_fidelity(const Command& command, std::string& fidelity) {
+  command.add_option("--fidelity", fidelity, std::string{kFidelity} + " (default: auto)")
+      ->type_name("auto|all|representatives");
+}
+
+void add_simulation(const Command& command, RunOptions& run) {
+  command.add_option("--fidelity", run.fidelity, kFidelity)
       ->type_name("auto|all|representatives")
       ->capture_default_str();
   command
@@ -165,17 +231,7 @@ void add_folding(const Command& command, RunOptions& run) {
                   "individually")
       ->type_name("auto|off")
       ->capture_default_str();
-  command
-      .add_option(
-          "--set-rank", run.rank_settings,
-          "Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of all (to "
-          "the nearest, at least one), drawn with --seed among those not drawn before; SETTINGS "
-          "are compute=0.8, drawn for each rank "
-          "as compute=0.9..0.99 (uniform) or compute=normal(0.95,0.02) (mean and standard "
-          "deviation), to a thousandth, and, for a time of the step, from=\"1 s\" and "
-          "until=\"2 s\", separated by commas; 17=0.8 is short for 17 compute=0.8; repeatable")
-      ->type_name("RANKS SETTINGS")
-      ->allow_extra_args(false);
+  add_set_rank(command, run);
 }
 
 TrainingStepRequest step_request_of(const RunOptions& run) {

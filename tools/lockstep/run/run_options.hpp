@@ -52,6 +52,20 @@ void add_simulation(const Command& command, RunOptions& run);
 /// --fold and --set-rank.
 void add_folding(const Command& command, RunOptions& run);
 
+/// --set-rank, --gpu-speed, --set-link and --fail, of commands whose scenarios all have them.
+void add_part_changes(const Command& command, RunOptions& run);
+/// --seed, of what they draw.
+void add_draw_seed(const Command& command, RunOptions& run);
+/// --fidelity; empty: not given.
+void add_fidelity(const Command& command, std::string& fidelity);
+
+/// Whether GPUs, links or NICs are other than the scenario's.
+[[nodiscard]] bool changes_parts(const RunOptions& options);
+/// These changes as options: "--set-rank 17 compute=0.8 --fail rail3"; empty: none.
+[[nodiscard]] std::string part_changes_of(const RunOptions& options);
+/// Adds these changes to those that `to` has; a rank's setting overrides one of the same ranks.
+void add_part_changes_of(const RunOptions& given, RunOptions& to);
+
 /// The request without suggestions, traces and callbacks. Throws UsageError for values of these
 /// options.
 [[nodiscard]] TrainingStepRequest step_request_of(const RunOptions& run);

@@ -139,9 +139,8 @@ StepSource point_source(const std::string& text, const app::PointName& name) {
     out.options = reader.options(run.root);
     out.options.nic = reader.nic(run.root);
     out.options.step.overrides.clear();  // the scenario has them
-  } else {
-    out.options.step.calibration = point.calibration;
   }
+  if (!point.calibration.empty()) out.options.step.calibration = point.calibration;
   out.options.step.file = text;
   out.options.step.document = std::move(point.scenario);
   out.step = point.step;
@@ -149,6 +148,11 @@ StepSource point_source(const std::string& text, const app::PointName& name) {
 }
 
 }  // namespace
+
+RunOptions read_run_options(const std::string& json, const std::string& file) {
+  const JsonDocument run = parse_json(json, file);
+  return OptionsReader{run}.options(run.root);
+}
 
 StepSource step_source(const std::string& text, const std::vector<std::string>& overrides) {
   StepSource out;
@@ -192,10 +196,36 @@ void note_other_result(const StepSource& source, const TrainingStepResult& resul
                     to_string(result.throughput.step), kWhy));
 }
 
+StepSource step_source(const std::string& text, std::vector<std::string> overrides,
+                       const RunOptions& given) {
+  StepSource out = step_source(text, with_seed(std::move(overrides), given));
+  const bool changed = changes_parts(given) || !given.fidelity.empty();
+  if (!changed) return out;
+  add_part_changes_of(given, out.options);
+  if (!given.fidelity.empty()) out.options.fidelity = given.fidelity;
+  out.options.step = step_request_of(out.options);
+  out.is_as_written = false;
+  return out;
+}
+
+StepSource TwoStepsOptions::first_step() const {
+  if (!second_alone_has_parts()) return step_source(scenario, overrides, given);
+  RunOptions plain = none_given();
+  plain.fidelity = given.fidelity;
+  return step_source(scenario, overrides, plain);
+}
+
+void note_idle_seed(const RunOptions& given, const TrainingStepResult& result) {
+  if (given.seed && result.drawn_ranks.empty())
+    print_note(
+        "lockstep: note: --seed: nothing is drawn; --set-rank draws ranks (random:1%) and speeds "
+        "(0.9..0.99)");
+}
+
 StepSource TwoStepsOptions::second_step() const {
   std::vector<std::string> all = overrides;
   all.insert(all.end(), changes.begin(), changes.end());
-  return step_source(second.empty() ? scenario : second, all);
+  return step_source(second.empty() ? scenario : second, all, given);
 }
 
 ConfigError TwoStepsOptions::as_written(const ConfigError& error) const {

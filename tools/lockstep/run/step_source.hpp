@@ -24,11 +24,29 @@ struct StepSource {
 [[nodiscard]] StepSource step_source(const std::string& text,
                                      const std::vector<std::string>& overrides = {});
 
+/// The same with the changes of parts, the seed and the fidelity of `given`; empty ones are those
+/// of the scenario, result or point.
+[[nodiscard]] StepSource step_source(const std::string& text, std::vector<std::string> overrides,
+                                     const RunOptions& given);
+
+/// Inverse of run_options_json(). Throws UsageError.
+[[nodiscard]] RunOptions read_run_options(const std::string& json, const std::string& file);
+
 /// SCENARIO|RESULT|POINT, for step_source().
 void add_step_source(const Command& command, std::string& text);
 
+/// Of a command line without such options: the fidelity is that of the step.
+[[nodiscard]] inline RunOptions none_given() {
+  RunOptions out;
+  out.fidelity.clear();
+  return out;
+}
+
 /// Notes on stderr if a result or point, simulated again, is another one.
 void note_other_result(const StepSource& source, const TrainingStepResult& result);
+
+/// Notes on stderr if --seed was given and nothing of the step is drawn.
+void note_idle_seed(const RunOptions& given, const TrainingStepResult& result);
 
 /// Two steps on a command line: scenarios or results, or one of them with changes.
 struct TwoStepsOptions {
@@ -36,9 +54,16 @@ struct TwoStepsOptions {
   std::string second;
   std::vector<std::string> overrides;  // of both
   std::vector<std::string> changes;    // of the second alone
+  /// Changes of parts, seed and fidelity: of both; without `second` and `changes` the second step
+  /// is the first one with them.
+  RunOptions given = none_given();
 
-  [[nodiscard]] bool has_second() const { return !second.empty() || !changes.empty(); }
-  [[nodiscard]] StepSource first_step() const { return step_source(scenario, overrides); }
+  [[nodiscard]] bool has_second() const {
+    return !second.empty() || !changes.empty() || changes_parts(given);
+  }
+  /// Whether the changes of parts are of the second step alone.
+  [[nodiscard]] bool second_alone_has_parts() const { return second.empty() && changes.empty(); }
+  [[nodiscard]] StepSource first_step() const;
   [[nodiscard]] StepSource second_step() const;
   /// Of an error in an override, with those of --change named so.
   [[nodiscard]] ConfigError as_written(const ConfigError& error) const;

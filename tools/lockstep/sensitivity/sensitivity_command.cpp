@@ -37,6 +37,7 @@ constexpr double kMostLimit = 100;
 struct Options {
   std::string scenario;
   std::vector<std::string> overrides;
+  RunOptions given = none_given();  // changes of parts, seed and fidelity
   std::vector<std::string> figures;
   std::vector<std::string> spreads;
   std::string find;
@@ -113,8 +114,9 @@ void find(const Options& given, const StepSource& source) {
     return holds_for(*condition, report_of_rows({}, rows_of_run(result, {})));
   };
   const FoundValue found = timed([&] { return find_value(request); });
-  const Report report = found_value_report(found, given.wanted);
+  const Report report = found_value_report(found, part_changes_of(source.options), given.wanted);
   keep([&] { return Findings{[report] { return report_page(report, {}); }}; });
+  note_idle_seed(given.given, found.now);
   print(render(report, given.style));
   if (!found.factor)
     throw Refusal(fmt::format("--find: no {} makes {}", found.figure.name, given.wanted));
@@ -133,16 +135,20 @@ void analyse(const Options& given, const StepSource& source) {
       timed([&] { return std::make_shared<const SensitivityResult>(sensitivity(request)); });
   const SensitivityResult& result = *done;
   request.on_progress = {};
+  const std::string parts = part_changes_of(source.options);
   keep([&] {
-    return Findings{[done, ranges = request.ranges] { return sensitivity_page(*done, ranges); },
-                    sensitivity_figure_kinds(*done),
-                    [done](const std::string& kind, const figures::FigureStyle& style) {
-                      return sensitivity_figure(kind, *done, style);
-                    }};
+    return Findings{
+        [done, parts, ranges = request.ranges] { return sensitivity_page(*done, parts, ranges); },
+        sensitivity_figure_kinds(*done),
+        [done](const std::string& kind, const figures::FigureStyle& style) {
+          return sensitivity_figure(kind, *done, style);
+        }};
   });
   note_other_result(source, result.step);
-  if (!given.report.empty()) write_file(given.report, sensitivity_page(result, request.ranges));
-  print(render_sensitivity(result, request.ranges, given.style));
+  note_idle_seed(given.given, result.step);
+  if (!given.report.empty())
+    write_file(given.report, sensitivity_page(result, parts, request.ranges));
+  print(render_sensitivity(result, parts, request.ranges, given.style));
 }
 
 }  // namespace
@@ -189,15 +195,22 @@ void add_sensitivity(const Command& app) {
       ->add_option("--for", given->wanted,
                    "Condition on a column of `run --format csv`, e.g. 'step_time <= 10 s'")
       ->type_name("CONDITION");
+  command->group("Slow and failed parts");
+  add_part_changes(*command, given->given);
+  add_draw_seed(*command, given->given);
+  add_fidelity(*command, given->given.fidelity);
+  command->group("Output");
   add_report_option(*command, given->report);
   add_format(*command, given->style);
   command->footer(
       "Elasticities are slopes of simulated steps; a range ends where another operation gets onto\n"
-      "the critical path or links are shared otherwise.\n\n"
+      "the critical path or links are shared otherwise. Slow ranks and failed links are of all\n"
+      "simulated steps.\n\n"
       "Examples:\n"
       "  lockstep sensitivity pipeline-1f1b --figure \"matmul rate\" --figure \"nvlink "
       "bandwidth\"\n"
-      "  lockstep sensitivity zero-7b5-3 --find \"nic bandwidth\" --for 'step_time <= 10 s'");
+      "  lockstep sensitivity zero-7b5-3 --find \"nic bandwidth\" --for 'step_time <= 10 s'\n"
+      "  lockstep sensitivity pipeline-1f1b --elasticities --set-rank 1=0.8");
   command->resets(given);
   command->callback([given] {
     if (given->find.empty() != given->wanted.empty())
@@ -205,7 +218,7 @@ void add_sensitivity(const Command& app) {
     if (!given->find.empty() && !given->report.empty())
       throw UsageError("--report: --find answers with one line, which is no page");
     check_report(given->report);
-    const StepSource source = step_source(given->scenario, given->overrides);
+    const StepSource source = step_source(given->scenario, given->overrides, given->given);
     if (given->find.empty())
       analyse(*given, source);
     else

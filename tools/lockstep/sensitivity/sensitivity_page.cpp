@@ -70,14 +70,15 @@ std::string sensitivity_figure(const std::string& kind, const SensitivityResult&
   return kind == "tornado" ? tornado(result, style) : elasticities(result, style);
 }
 
-std::string sensitivity_page(const SensitivityResult& result, bool ranges) {
+std::string sensitivity_page(const SensitivityResult& result, const std::string& parts,
+                             bool ranges) {
   std::vector<PageFigure> drawn;
   for (const std::string& kind : sensitivity_figure_kinds(result))
     drawn.push_back({kind, [kind, &result](bool compact) {
                        return sensitivity_figure(kind, result,
                                                  {.prefix = kind, .compact = compact});
                      }});
-  return report_page(sensitivity_report(result, ranges), drawn, KeptRows::first);
+  return report_page(sensitivity_report(result, parts, ranges), drawn, KeptRows::first);
 }
 
 }  // namespace lockstep::cli

@@ -17,7 +17,9 @@ namespace lockstep::cli {
                                              const SensitivityResult& result,
                                              const figures::FigureStyle& style = {});
 
-/// A page of one HTML file: the tornado chart of the spreads, elasticities, the table.
-[[nodiscard]] std::string sensitivity_page(const SensitivityResult& result, bool ranges);
+/// A page of one HTML file: the tornado chart of the spreads, elasticities, the table. `parts`:
+/// changes of GPUs, links and NICs as options.
+[[nodiscard]] std::string sensitivity_page(const SensitivityResult& result,
+                                           const std::string& parts, bool ranges);
 
 }  // namespace lockstep::cli

@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/config/json/json_values.hpp"
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
+#include "tools/lockstep/output/drawn_ranks.hpp"
 #include "tools/lockstep/output/set_options.hpp"
 #include "tools/lockstep/output/table.hpp"
 #include "tools/lockstep/run/run_json.hpp"
+#include "tools/lockstep/run/text/part_changes.hpp"
 
 namespace lockstep::cli {
 
@@ -105,15 +108,36 @@ Report alone(const Report& all, const Section& section) {
   return out;
 }
 
+/// After the first note, which has the step.
+void add_parts(const std::string& parts, const TrainingStepResult& step,
+               std::vector<std::string>& notes) {
+  if (parts.empty()) return;
+  std::vector<std::string> lines{"with " + parts};
+  for (std::string& line : part_change_lines(step)) lines.push_back(std::move(line));
+  notes.insert(notes.begin() + 1, lines.begin(), lines.end());
+}
+
+void add_parts_json(const std::string& parts, const TrainingStepResult& step, Report& out) {
+  out.more.emplace_back("changes", Json(parts).dump());
+  out.more.emplace_back(
+      "fidelity",
+      Json(step.step.fidelity == Fidelity::all_ranks ? "all" : "representatives").dump());
+  out.more.emplace_back(
+      "baseline_step_time_s",
+      (step.baseline ? Json(step.baseline->step.seconds()) : Json(nullptr)).dump());
+  out.more.emplace_back("drawn_speeds", drawn_json(drawn_ranks_of(step)).dump());
+}
+
 class SensitivityReport {
  public:
   /// `whole`: with figures that have no effect.
-  SensitivityReport(const SensitivityResult& result, bool ranges, bool whole)
-      : result_{result}, ranges_{ranges}, whole_{whole} {}
+  SensitivityReport(const SensitivityResult& result, std::string parts, bool ranges, bool whole)
+      : result_{result}, parts_{std::move(parts)}, ranges_{ranges}, whole_{whole} {}
 
   Report make() {
     out_.schema = "lockstep.sensitivity/1";
     out_.config = json_text(result_.step.scenario.resolved);
+    out_.seed = result_.step.scenario.seed;
     out_.fingerprint = fingerprint_of_run(result_.step);
     out_.columns = {{"part", "", {}, true},
                     {"name", "name", {}, true, 40},
@@ -150,6 +174,7 @@ class SensitivityReport {
     add_spreads();
     out_.more.emplace_back("step_time_s", Json(step()).dump());
     out_.more.emplace_back("simulations", std::to_string(result_.simulations));
+    add_parts_json(parts_, result_.step, out_);
     return std::move(out_);
   }
 
@@ -184,6 +209,7 @@ class SensitivityReport {
         "elasticity: % of step time per % of the value; two numbers where smaller and larger "
         "values "
         "differ"};
+    add_parts(parts_, result_.step, section.notes);
     if (ranges_) {
       section.notes.push_back(fmt::format(
           "it holds from .. to: there the step is linear in the value of a duration and in 1/value "
@@ -331,6 +357,7 @@ class SensitivityReport {
   }
 
   const SensitivityResult& result_;
+  std::string parts_;
   bool ranges_;
   bool whole_;
   Report out_;
@@ -338,18 +365,18 @@ class SensitivityReport {
 
 }  // namespace
 
-std::string render_sensitivity(const SensitivityResult& result, bool ranges,
-                               const OutputStyle& style) {
+std::string render_sensitivity(const SensitivityResult& result, const std::string& parts,
+                               bool ranges, const OutputStyle& style) {
   const bool data = style.format == Format::json || style.format == Format::csv;
-  const Report all = SensitivityReport{result, ranges, data}.make();
+  const Report all = SensitivityReport{result, parts, ranges, data}.make();
   if (data) return render(all, style);
   std::string out;
   for (const Section& section : all.sections) out += render(alone(all, section), style);
   return out;
 }
 
-Report sensitivity_report(const SensitivityResult& result, bool ranges) {
-  Report out = SensitivityReport{result, ranges, false}.make();
+Report sensitivity_report(const SensitivityResult& result, const std::string& parts, bool ranges) {
+  Report out = SensitivityReport{result, parts, ranges, false}.make();
   // A page has the tornado chart as a figure, not as letters.
   const auto bar = std::ranges::find(out.columns, "bar", &Column::key);
   const auto at = bar - out.columns.begin();
@@ -360,10 +387,12 @@ Report sensitivity_report(const SensitivityResult& result, bool ranges) {
   return out;
 }
 
-Report found_value_report(const FoundValue& found, const std::string& condition) {
+Report found_value_report(const FoundValue& found, const std::string& parts,
+                          const std::string& condition) {
   Report out;
   out.schema = "lockstep.sensitivity.find/1";
   out.config = json_text(found.now.scenario.resolved);
+  out.seed = found.now.scenario.seed;
   out.fingerprint = fingerprint_of_run(found.now);
   out.columns = {{"name", "figure", {}, true},
                  {"value", "value", {}, false},
@@ -385,6 +414,7 @@ Report found_value_report(const FoundValue& found, const std::string& condition)
   else
     section.notes = {
         fmt::format("the {} {} for {}", rate ? "least" : "longest", figure.name, condition)};
+  add_parts(parts, found.now, section.notes);
   const auto step = [](const TrainingStepResult& of) {
     return Cell{of.throughput.step.seconds(), to_string(of.throughput.step)};
   };
@@ -396,6 +426,7 @@ Report found_value_report(const FoundValue& found, const std::string& condition)
   out.sections.push_back(std::move(section));
   out.more.emplace_back("condition", Json(condition).dump());
   out.more.emplace_back("simulations", std::to_string(found.simulations));
+  add_parts_json(parts, found.now, out);
   return out;
 }
 

@@ -25,12 +25,15 @@ struct Exhaustive {
 
 /// A layout as `run` sees it: by its overrides, through the reader of scenarios.
 std::optional<SimulatedLayout> simulated(const PlanSpace& space, std::uint64_t index,
-                                         const ParallelConfig& parallel) {
+                                         const ParallelConfig& parallel,
+                                         const PartChanges& changes) {
   TrainingStepRequest request;
   request.file = space.name;
   request.document = space.base;
   request.overrides = space.setting_overrides(index / space.layout_count());
   for (std::string& each : layout_overrides(parallel)) request.overrides.push_back(std::move(each));
+  request.speeds = changes.speeds;
+  request.links = changes.links;
   try {
     const TrainingStepResult result = run_step(request);
     SimulatedLayout out;
@@ -44,7 +47,7 @@ std::optional<SimulatedLayout> simulated(const PlanSpace& space, std::uint64_t i
   }
 }
 
-Exhaustive exhaustive(const PlanSpace& space) {
+Exhaustive exhaustive(const PlanSpace& space, const PartChanges& changes = {}) {
   Exhaustive out;
   for (std::uint64_t setting = 0; setting < space.setting_count(); ++setting) {
     const PlanSetting of{space, setting, {}};
@@ -55,7 +58,7 @@ Exhaustive exhaustive(const PlanSpace& space) {
       const auto layout = walk.at(index);
       if (!std::holds_alternative<ParallelConfig>(layout)) continue;
       ++out.layouts;
-      const auto found = simulated(space, index, std::get<ParallelConfig>(layout));
+      const auto found = simulated(space, index, std::get<ParallelConfig>(layout), changes);
       if (found) out.fitting.push_back(*found);
     }
   }
@@ -78,26 +81,28 @@ const std::vector<std::string> kPlain{"cp=1",
                                       "vpp=1"};
 
 SearchResult search(const PlanSpace& space, std::size_t top, std::size_t threads,
-                    PlanMetric objective = PlanMetric::step_time, SearchOptions options = {}) {
+                    PlanMetric objective = PlanMetric::step_time, SearchOptions options = {},
+                    const PartChanges& changes = {}) {
   std::vector<std::unique_ptr<PlanSetting>> settings;
   for (std::uint64_t i = 0; i < space.setting_count(); ++i)
-    settings.push_back(std::make_unique<PlanSetting>(space, i, Calibration{}));
+    settings.push_back(std::make_unique<PlanSetting>(space, i, Calibration{}, changes));
   options.objective = objective;
   options.top = top;
   options.threads = threads;
   return search_space(space, settings, options);
 }
 
-void hold(const SpaceRequest& request, std::uint64_t least_layouts) {
+void hold(const SpaceRequest& request, std::uint64_t least_layouts,
+          const PartChanges& changes = {}) {
   const PlanSpace space = make_space(request);
-  const Exhaustive all = exhaustive(space);
+  const Exhaustive all = exhaustive(space, changes);
   CAPTURE(space.size());
   CHECK(all.layouts >= least_layouts);
   constexpr std::size_t kTop = 4;
   for (const std::size_t threads : {1, 2}) {
     SearchOptions looks{.first_look = first_look(space)};
     if (threads == 2) looks.large = 0;  // a first look changes nothing
-    const SearchResult found = search(space, kTop, threads, PlanMetric::step_time, looks);
+    const SearchResult found = search(space, kTop, threads, PlanMetric::step_time, looks, changes);
     REQUIRE(found.best.size() == std::min(kTop, all.fitting.size()));
     for (std::size_t i = 0; i < found.best.size(); ++i) {
       CHECK(found.best[i].index == all.fitting[i].index);
@@ -173,6 +178,32 @@ TEST_CASE("a search finds what simulating every point finds: two microbatches in
        "short_edges=false", "sequence_parallel=true", "order=tp-cp-dp-pp", "micro_batch=1"});
   request.overrides = {"ignore_memory=true", "model.layers=4"};
   hold(request, 20);
+}
+
+/// Ranks of a speed.
+RankSpeedRange at_speed(int first, int last, double speed) {
+  RankSpeedRange out;
+  out.ranks.intervals = {{first, last}};
+  out.speed.first = speed;
+  out.option = "set_rank";
+  return out;
+}
+
+// Ranks faster than the device, and links that are faster or of other routes, would undercut bounds
+// of the unchanged cluster.
+TEST_CASE("a search finds what simulating every point finds: slow and fast ranks, other links") {
+  const SpaceRequest request =
+      space_of("gpt2-small", "dgx-h100", 2, 16,
+               {"tp=1,2", "pp=1,2,4", "micro_batch=1,2", "zero=0,1,3", "overlap=none,all"}, kPlain);
+  hold(request, 30, {.speeds = {at_speed(3, 3, 0.7)}});
+  hold(request, 30, {.speeds = {at_speed(0, 15, 1.6), at_speed(5, 5, 0.9)}});
+  hold(request, 30, {.links = {.failed = {"rail3", "node1/nic0"}}});
+  hold(request, 30,
+       {.speeds = {at_speed(9, 9, 0.8)},
+        .links = {.set_links = {{"node0", "bandwidth=400%"}, {"rail1", "bandwidth=10%"}}}});
+  RankSpeedRange late = at_speed(2, 2, 0.5);
+  late.window = SlowWindow{TimePoint{5_ms}, SlowWindow::kNoEnd};
+  hold(request, 30, {.speeds = {late}});
 }
 
 struct SmallSpace {

@@ -125,6 +125,7 @@ PlanResult merge_stores(const MergeRequest& request) {
         fmt::format("{} is damaged: its space has another hash", request.files.front()));
   PlanRequest plan = request_from(identity.options, request.files.front());
   plan.threads = request.threads;
+  if (!plan.changes.options.empty()) plan.changes = request.read_changes(plan.changes.options);
   if (all.points() < space.size()) plan.merged_shards = true;
   const auto decide = [&](const PlanSpace& of,
                           const std::vector<std::unique_ptr<PlanSetting>>& settings,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ struct MergeRequest {
   std::string output{};              // store to write the union to; empty: none
   std::string tool_version{};
   std::size_t threads = 0;
+  /// Reads changes that stores have as JSON (PartChanges::options).
+  std::function<PartChanges(const std::string&)> read_changes{};
 };
 
 /// The result of the search whose shards these are, or of the part they cover. Commutative,

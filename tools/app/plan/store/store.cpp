@@ -195,7 +195,8 @@ void check_same_search(const StoreIdentity& mine, const StoreIdentity& of, const
   const std::map<std::string, std::string> theirs(of.options.begin(), of.options.end());
   for (const auto& [name, value] : mine.options) {
     const auto found = theirs.find(name);
-    const std::string other = found == theirs.end() ? "nothing" : found->second;
+    const bool older = name == "changes" && found == theirs.end();  // without such an option
+    const std::string other = older ? "null" : (found == theirs.end() ? "nothing" : found->second);
     if (other == value) continue;
     if (name == "inputs")
       throw RequestError(place, fmt::format("{}: the model, cluster, device or calibration files "

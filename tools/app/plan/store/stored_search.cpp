@@ -120,6 +120,7 @@ StoredOptions stored_options(const PlanRequest& request,
           {"top", Json(std::max<std::size_t>(1, request.top)).dump()},
           {"prices", prices_json(request.prices).dump()},
           {"calibration", Json(calibration).dump()},
+          {"changes", request.changes.any() ? request.changes.options : "null"},
           {"current", current != nullptr ? texts(*current).dump() : "null"},
           {"inputs", Json(inputs_hash(settings, calibration)).dump()}};
 }
@@ -142,6 +143,10 @@ PlanRequest request_from(const StoredOptions& options, const std::string& file) 
   out.prices.pue = in.number(in.member(prices, "pue"));
   out.prices.usd_per_kwh = in.number(in.member(prices, "usd_per_kwh"));
   out.calibration = in.text(in.member("calibration"));
+  const auto* root = document.root.get_if<JsonObject>();
+  const JsonValue* changes = root == nullptr ? nullptr : find_member(*root, "changes");
+  if (changes != nullptr && changes->get_if<std::nullptr_t>() == nullptr)
+    out.changes.options = json_text(*changes);
   return out;
 }
 

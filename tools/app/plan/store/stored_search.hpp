@@ -21,7 +21,8 @@ using StoredOptions = std::vector<std::pair<std::string, std::string>>;
     const PlanRequest& request, const std::vector<std::unique_ptr<PlanSetting>>& settings,
     const std::vector<std::string>* current);
 
-/// A request with these options. Errors: ConfigError.
+/// A request with these options; of its changes, those of the simulation as JSON alone. Errors:
+/// ConfigError.
 [[nodiscard]] PlanRequest request_from(const StoredOptions& options, const std::string& file);
 
 /// Hash of all settings with their files' contents: models, clusters, devices.

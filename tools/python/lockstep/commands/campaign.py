@@ -7,6 +7,7 @@ from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
     CampaignLike,
+    Pairs,
     ScenarioLike,
     ScenariosLike,
     Text,
@@ -25,6 +26,11 @@ _CAMPAIGN = (
     ("replicates", "--replicates", "integer"),
     ("seed", "--seed", "integer"),
     ("threads", "--threads", "integer"),
+    ("set_rank", "--set-rank", "pairs"),
+    ("gpu_speed", "--gpu-speed", "assignments"),
+    ("set_link", "--set-link", "pairs"),
+    ("fail", "--fail", "texts"),
+    ("fidelity", "--fidelity", "text"),
     ("job", "--job", "texts"),
     ("place", "--place", "texts"),
     ("gpus", "--gpus", "integer"),
@@ -47,6 +53,11 @@ def campaign(
     replicates: Optional[int] = None,
     seed: Optional[int] = None,
     threads: Optional[int] = None,
+    set_rank: Optional[Pairs] = None,
+    gpu_speed: Optional[Assignments] = None,
+    set_link: Optional[Pairs] = None,
+    fail: Optional[Texts] = None,
+    fidelity: Optional[Text] = None,
     job: Optional[Texts] = None,
     place: Optional[Texts] = None,
     gpus: Optional[int] = None,
@@ -71,8 +82,24 @@ def campaign(
         repeatable for several values of one change
     ignore_memory: Simulate even if a rank needs more memory than its GPU has
     replicates: Number of simulated campaigns (default: 1000)
-    seed: Seed of random draws (default: 1)
+    seed: Seed of random draws, also of ranks and speeds (default: 1)
     threads: Number of threads; results do not depend on it (default: one for each core)
+    set_rank: Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of
+        all (to the nearest, at least one), drawn with `seed` among those not drawn
+        before; SETTINGS are compute=0.8, drawn for each rank as compute=0.9..0.99
+        (uniform) or compute=normal(0.95,0.02) (mean and standard deviation), to a
+        thousandth, and, for a time of the step, from="1 s" and until="2 s", separated by
+        commas; 17=0.8 is short for 17 compute=0.8; repeatable
+    gpu_speed: Relative compute speed of GPUs: all=0.95, 0..63=0.9, 3,17=0.8, or
+        random:1%=0.95 of as many ranks (to the nearest, at least one), drawn with `seed`;
+        speeds are drawn as for `set_rank`; repeatable, the later one counts
+    set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
+        or all links of a switch, NIC, node or rail ("rail0"); SETTINGS are bandwidth=50%
+        or bandwidth="25 GB/s" and latency="5 us", separated by commas; repeatable
+    fail: Remove a link, or all links of a switch, NIC, node or rail, and reroute;
+        repeatable
+    fidelity: all: every rank and transfer on one network; representatives: one rank of
+        each role; auto: all where that is quick, folded or not (default: auto)
     job: Another training job at the same time on other GPUs of this scenario's cluster,
         with KEY=VALUE after it: "llama7b-256 parallel.tp=4"; repeatable. Prints how much
         the jobs slow each other down

@@ -6,7 +6,10 @@ from typing import Optional
 from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
+    Pairs,
     ScenarioLike,
+    Text,
+    Texts,
 )
 from lockstep.results import CompareResult
 
@@ -15,6 +18,12 @@ _COMPARE = (
     ("second", "", "scenario"),
     ("set", "--set", "assignments"),
     ("change", "--change", "assignments"),
+    ("set_rank", "--set-rank", "pairs"),
+    ("gpu_speed", "--gpu-speed", "assignments"),
+    ("set_link", "--set-link", "pairs"),
+    ("fail", "--fail", "texts"),
+    ("seed", "--seed", "integer"),
+    ("fidelity", "--fidelity", "text"),
     ("shapley", "--shapley", "integer"),
     ("details", "--details", "flag"),
 )
@@ -27,6 +36,12 @@ def compare(
     *,
     set: Optional[Assignments] = None,
     change: Optional[Assignments] = None,
+    set_rank: Optional[Pairs] = None,
+    gpu_speed: Optional[Assignments] = None,
+    set_link: Optional[Pairs] = None,
+    fail: Optional[Texts] = None,
+    seed: Optional[int] = None,
+    fidelity: Optional[Text] = None,
     shapley: Optional[int] = None,
     details: bool = False,
     progress: Optional[OnProgress] = None,
@@ -41,6 +56,23 @@ def compare(
     set: Override a scenario value, e.g. parallel.tp=4, of both steps; repeatable
     change: Override a value of the second step only, which is the first one with these
         changes if no second scenario is given; repeatable
+    set_rank: Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of
+        all (to the nearest, at least one), drawn with `seed` among those not drawn
+        before; SETTINGS are compute=0.8, drawn for each rank as compute=0.9..0.99
+        (uniform) or compute=normal(0.95,0.02) (mean and standard deviation), to a
+        thousandth, and, for a time of the step, from="1 s" and until="2 s", separated by
+        commas; 17=0.8 is short for 17 compute=0.8; repeatable
+    gpu_speed: Relative compute speed of GPUs: all=0.95, 0..63=0.9, 3,17=0.8, or
+        random:1%=0.95 of as many ranks (to the nearest, at least one), drawn with `seed`;
+        speeds are drawn as for `set_rank`; repeatable, the later one counts
+    set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
+        or all links of a switch, NIC, node or rail ("rail0"); SETTINGS are bandwidth=50%
+        or bandwidth="25 GB/s" and latency="5 us", separated by commas; repeatable
+    fail: Remove a link, or all links of a switch, NIC, node or rail, and reroute;
+        repeatable
+    seed: Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)
+    fidelity: all: every rank and transfer on one network; representatives: one rank of
+        each role; auto: all where that is quick, folded or not (default: auto)
     shapley: Maximum number n of changes attributed by Shapley values, by 2^n simulations;
         more are attributed in sequence; 0: none is attributed (default: 6)
     details: Print all uses of the critical path, and its time by stage and block

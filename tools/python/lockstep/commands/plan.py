@@ -8,6 +8,7 @@ from lockstep.commands._types import (
     Assignments,
     ClusterLike,
     ModelLike,
+    Pairs,
     ScenarioLike,
     Text,
     Texts,
@@ -30,6 +31,11 @@ _PLAN = (
     ("vary", "--vary", "vary"),
     ("fix", "--fix", "assignments"),
     ("space", "--space", "text"),
+    ("set_rank", "--set-rank", "pairs"),
+    ("gpu_speed", "--gpu-speed", "assignments"),
+    ("set_link", "--set-link", "pairs"),
+    ("fail", "--fail", "texts"),
+    ("seed", "--seed", "integer"),
     ("objective", "--objective", "text"),
     ("pareto", "--pareto", "list"),
     ("where", "--where", "texts"),
@@ -70,6 +76,11 @@ def plan(
     vary: Optional[Assignments] = None,
     fix: Optional[Assignments] = None,
     space: Optional[Text] = None,
+    set_rank: Optional[Pairs] = None,
+    gpu_speed: Optional[Assignments] = None,
+    set_link: Optional[Pairs] = None,
+    fail: Optional[Texts] = None,
+    seed: Optional[int] = None,
     objective: Optional[Text] = None,
     pareto: Optional[Texts] = None,
     where: Optional[Texts] = None,
@@ -112,6 +123,21 @@ def plan(
         nodes:global_batch=8,16:256,512; repeatable
     fix: Key of one value, e.g. zero=1; repeatable
     space: Space file with the same (configs/spaces), or its name
+    set_rank: Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of
+        all (to the nearest, at least one), drawn with `seed` among those not drawn
+        before; SETTINGS are compute=0.8, drawn for each rank as compute=0.9..0.99
+        (uniform) or compute=normal(0.95,0.02) (mean and standard deviation), to a
+        thousandth, and, for a time of the step, from="1 s" and until="2 s", separated by
+        commas; 17=0.8 is short for 17 compute=0.8; repeatable
+    gpu_speed: Relative compute speed of GPUs: all=0.95, 0..63=0.9, 3,17=0.8, or
+        random:1%=0.95 of as many ranks (to the nearest, at least one), drawn with `seed`;
+        speeds are drawn as for `set_rank`; repeatable, the later one counts
+    set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
+        or all links of a switch, NIC, node or rail ("rail0"); SETTINGS are bandwidth=50%
+        or bandwidth="25 GB/s" and latency="5 us", separated by commas; repeatable
+    fail: Remove a link, or all links of a switch, NIC, node or rail, and reroute;
+        repeatable
+    seed: Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)
     objective: Metric to optimize: step_time, tokens_per_s_per_gpu, mfu, days, gpu_hours,
         usd, energy, gpus, memory, memory_margin (default: step_time)
     pareto: Front of two or three metrics instead, e.g. step_time,memory

@@ -6,6 +6,7 @@ from typing import Optional
 from lockstep._call import OnProgress, command, execute
 from lockstep.commands._types import (
     Assignments,
+    Pairs,
     ScenarioLike,
     Text,
     Texts,
@@ -23,6 +24,12 @@ _SENSITIVITY = (
     ("no_spreads", "--no-spreads", "flag"),
     ("find", "--find", "text"),
     ("for_", "--for", "text"),
+    ("set_rank", "--set-rank", "pairs"),
+    ("gpu_speed", "--gpu-speed", "assignments"),
+    ("set_link", "--set-link", "pairs"),
+    ("fail", "--fail", "texts"),
+    ("seed", "--seed", "integer"),
+    ("fidelity", "--fidelity", "text"),
 )
 
 
@@ -39,6 +46,12 @@ def sensitivity(
     no_spreads: bool = False,
     find: Optional[Text] = None,
     for_: Optional[Text] = None,
+    set_rank: Optional[Pairs] = None,
+    gpu_speed: Optional[Assignments] = None,
+    set_link: Optional[Pairs] = None,
+    fail: Optional[Texts] = None,
+    seed: Optional[int] = None,
+    fidelity: Optional[Text] = None,
     progress: Optional[OnProgress] = None,
 ) -> SensitivityResult:
     """How a training step depends on every bandwidth, latency and rate.
@@ -60,6 +73,23 @@ def sensitivity(
     find: Find the least value of a figure (the longest of a latency) that `for_` needs;
         exit code 1 if there is none
     for_: Condition on a column of `run --format csv`, e.g. 'step_time <= 10 s'
+    set_rank: Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of
+        all (to the nearest, at least one), drawn with `seed` among those not drawn
+        before; SETTINGS are compute=0.8, drawn for each rank as compute=0.9..0.99
+        (uniform) or compute=normal(0.95,0.02) (mean and standard deviation), to a
+        thousandth, and, for a time of the step, from="1 s" and until="2 s", separated by
+        commas; 17=0.8 is short for 17 compute=0.8; repeatable
+    gpu_speed: Relative compute speed of GPUs: all=0.95, 0..63=0.9, 3,17=0.8, or
+        random:1%=0.95 of as many ranks (to the nearest, at least one), drawn with `seed`;
+        speeds are drawn as for `set_rank`; repeatable, the later one counts
+    set_link: Change a link ("node0/gpu3 -> node0/nvswitch0", with -- for both directions)
+        or all links of a switch, NIC, node or rail ("rail0"); SETTINGS are bandwidth=50%
+        or bandwidth="25 GB/s" and latency="5 us", separated by commas; repeatable
+    fail: Remove a link, or all links of a switch, NIC, node or rail, and reroute;
+        repeatable
+    seed: Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)
+    fidelity: all: every rank and transfer on one network; representatives: one rank of
+        each role; auto: all where that is quick, folded or not (default: auto)
     progress: Called with a `Progress` while it runs; what it raises ends the run
     """
     return execute(SensitivityResult, "sensitivity", _SENSITIVITY, locals(), progress)

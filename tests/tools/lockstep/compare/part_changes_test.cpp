@@ -1,0 +1,147 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/tools/new_file.hpp"
+#include "tests/tools/run_command.hpp"
+
+/// Slow ranks and changed links in commands that simulate several steps. The oracle is `run` with
+/// the same options.
+namespace lockstep {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::string kDraws = " --set-rank random:50%=0.7..0.9 --seed 3";
+const std::string kPlan =
+    "lockstep plan pipeline-1f1b --fix overlap=none --fix zero=0 --fix micro_batch=1";
+
+Json run_of(const std::string& scenario) {
+  return json_of("lockstep run " + scenario + " --suggest 0 --no-variants");
+}
+
+const Json& step_row(const Json& compared) {
+  for (const Json& row : compared.at("rows"))
+    if (row.at("part") == "step") return row;
+  FAIL("no row of the step");
+  return compared;
+}
+
+}  // namespace
+
+TEST_CASE("compare changes parts of both steps as run does, with what they cost each") {
+  const Json compared = json_of("lockstep compare pipeline-gpipe pipeline-1f1b" + kDraws);
+  for (const std::string side : {"a", "b"}) {
+    CAPTURE(side);
+    const Json run = run_of((side == "a" ? "pipeline-gpipe" : "pipeline-1f1b") + kDraws);
+    REQUIRE(run.at("drawn_speeds").size() == 2);  // half of 4
+    CHECK(step_row(compared).at(side + "_s") == run.at("step_time_s"));
+    CHECK(compared.at("drawn_speeds_" + side) == run.at("drawn_speeds"));
+    CHECK(compared.at("baseline_step_time_" + side + "_s") == run.at("baseline_step_time_s"));
+    CHECK(compared.at("changes_" + side) == "--set-rank random:50% compute=0.7..0.9");
+  }
+  CHECK(compared.at("seed") == 3);
+  const std::string table = output_of("lockstep compare pipeline-gpipe pipeline-1f1b" + kDraws);
+  CHECK(contains(table, "\n# both: with --set-rank random:50% compute=0.7..0.9\n"));
+  CHECK(contains(table, "\n# both: 2 of 4 GPUs drawn with seed 3: rank "));
+  CHECK(contains(table, "\n# B: +"));
+  CHECK(contains(table, " without the changes of GPU speeds, links and NICs"));
+}
+
+TEST_CASE("compare of one scenario is with the same one with changed parts") {
+  const Json compared = json_of("lockstep compare zero-7b5-3 --set-rank 17=0.8 --fail rail3");
+  CHECK(step_row(compared).at("a_s") == run_of("zero-7b5-3").at("step_time_s"));
+  CHECK(step_row(compared).at("b_s") ==
+        run_of("zero-7b5-3 --set-rank 17=0.8 --fail rail3").at("step_time_s"));
+  CHECK(compared.at("changes_a") == "");
+  CHECK(compared.at("changes_b") == "--set-rank 17 compute=0.8 --fail rail3");
+  CHECK(compared.dump().find("\"name\":\"--set-rank 17 compute=0.8 --fail rail3\"") !=
+        std::string::npos);
+}
+
+/// All ranks are quick without a slow one, representatives with it.
+TEST_CASE("compare simulates both steps with one fidelity") {
+  const Json chosen = json_of("lockstep compare llama7b-256 --set-rank 17=0.8 --shapley 0");
+  CHECK(chosen.at("fidelity_a") == chosen.at("fidelity_b"));
+  const Json run = run_of("llama7b-256 --set-rank 17=0.8");
+  CHECK(step_row(chosen).at("a_s") == run.at("baseline_step_time_s"));
+  CHECK(step_row(chosen).at("b_s") == run.at("step_time_s"));
+}
+
+TEST_CASE("sensitivity is that of the step with changed parts") {
+  const std::string options = " --elasticities --no-layout --no-spreads" + kDraws;
+  const Json result = json_of("lockstep sensitivity pipeline-1f1b" + options);
+  const Json run = run_of("pipeline-1f1b" + kDraws);
+  CHECK(result.at("step_time_s") == run.at("step_time_s"));
+  CHECK(result.at("baseline_step_time_s") == run.at("baseline_step_time_s"));
+  CHECK(result.at("drawn_speeds") == run.at("drawn_speeds"));
+  CHECK(result.at("seed") == 3);
+  CHECK(contains(output_of("lockstep sensitivity pipeline-1f1b" + options),
+                 "\n# with --set-rank random:50% compute=0.7..0.9\n"));
+  const Json found = json_of(
+      "lockstep sensitivity pipeline-1f1b --set-rank 1=0.8 --find \"matmul rate\" --for "
+      "'step_time <= 2 s'");
+  CHECK(found.at("rows").at(0).at("step_time_s") ==
+        run_of("pipeline-1f1b --set-rank 1=0.8").at("step_time_s"));
+}
+
+TEST_CASE("plan ranks layouts with changed parts, each next to its unchanged step") {
+  const Json result = json_of(kPlan + kDraws);
+  CHECK(result.at("config").at("run").at("set_rank").at(0).at(0) == "random:50%");
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::string layout = "pipeline-1f1b";
+    for (const Json& each : result.at("overrides").at(i).at(0))
+      layout += " --set '" + each.get<std::string>() + "'";
+    const Json run = run_of(layout + kDraws);
+    const Json& row = result.at("rows").at(i);
+    CHECK(row.at("step_time_s") == run.at("step_time_s"));
+    CHECK(row.at("unchanged_step_time_s") == run.at("baseline_step_time_s"));
+    CHECK(result.at("drawn_speeds") == run.at("drawn_speeds"));
+  }
+  const std::string table = output_of(kPlan + " --set-rank 1=0.8 --fail node0/gpu7");
+  CHECK(contains(table, "\n# with --set-rank 1 compute=0.8 --fail node0/gpu7\n"));
+  CHECK(contains(table, "bounds count no communication"));
+  CHECK(contains(output_of(kPlan + " --set-rank 1=0.8"), "slower ones only take longer"));
+  CHECK(contains(output_of(kPlan + " --set-rank 1=1.25"), "bounds are divided by 1.25"));
+}
+
+TEST_CASE("a store of a plan has the changes of parts") {
+  const NewFile store;
+  const std::string changed = kPlan + " --set-rank 1=0.8 --store " + store.path();
+  const Json result = json_of(changed);
+  CHECK(json_of("lockstep merge " + store.path()).at("rows") == result.at("rows"));
+  const Json run = run_of(store.path() + ":rank1");
+  CHECK(run.at("step_time_s") == result.at("rows").at(0).at("step_time_s"));
+  CHECK(run.at("config").at("run").at("set_rank").at(0).at(1) == "compute=0.8");
+  CHECK(json_of(changed + " --resume").at("rows") == result.at("rows"));
+  for (const std::string other : {"", " --set-rank 1=0.9"}) {
+    const CommandResult refused = run_command(kPlan + other + " --resume --store " + store.path());
+    CHECK(refused.status == 2);
+    CHECK(contains(refused.err, "is a store of another search: its changes is"));
+  }
+}
+
+TEST_CASE("a campaign has the changes of parts in every step") {
+  const std::string options = " typical-failures --replicates 2 --set-campaign steps=1000";
+  const Json result = json_of("lockstep campaign pipeline-1f1b" + options + kDraws);
+  const Json run = run_of("pipeline-1f1b" + kDraws);
+  CHECK(result.at("outcomes").at(0).at("step_time_s") == run.at("step_time_s"));
+  CHECK(result.at("outcomes").at(0).at("drawn_speeds") == run.at("drawn_speeds"));
+  CHECK(result.at("changes") == "--set-rank random:50% compute=0.7..0.9");
+  CHECK(contains(output_of("lockstep campaign pipeline-1f1b" + options + kDraws),
+                 "\n# 2 of 4 GPUs drawn with seed 3: rank "));
+}
+
+TEST_CASE("a seed without draws is noted") {
+  for (const std::string command : {"compare pipeline-gpipe pipeline-1f1b --shapley 0",
+                                    "sensitivity pipeline-1f1b --figure "
+                                    "\"matmul rate\" --elasticities --no-layout --no-spreads"}) {
+    CAPTURE(command);
+    CHECK(contains(run_command("lockstep " + command + " --seed 7").err,
+                   "note: --seed: nothing is drawn"));
+    CHECK(run_command("lockstep " + command + kDraws).err.empty());
+  }
+}
+
+}  // namespace lockstep
