@@ -23,6 +23,16 @@ void add_memory(const RankMemory& memory, SweepRow& out) {
   if (memory.capacity) out.margin = memory.capacity->count() - *out.memory;
 }
 
+[[nodiscard]] SweepDraws draws_of(const TrainingStepResult& result) {
+  SweepDraws out{result.drawn_ranks,
+                 {},
+                 result.scenario.parallel.ranks(),
+                 result.scenario.seed,
+                 result.step.fidelity};
+  for (const int rank : out.ranks) out.speeds[rank] = speed_of(result.options.speeds, rank);
+  return out;
+}
+
 [[nodiscard]] SweepRow row_of(const VariantResult& step) {
   SweepRow out;
   if (step.result) {
@@ -38,6 +48,7 @@ void add_memory(const RankMemory& memory, SweepRow& out) {
     out.bubble = busiest.bubble.seconds() * share;
     add_memory(step.result->memory, out);
     out.fit = step.result->memory.fit();
+    out.draws = draws_of(*step.result);
   } else if (step.shortfall) {
     if (step.shortfall->scenario) out.dp = step.shortfall->scenario->parallel.dp;
     add_memory(step.shortfall->memory, out);

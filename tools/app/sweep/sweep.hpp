@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,15 @@
 namespace lockstep::app {
 
 enum class SweepOutcome : std::uint8_t { simulated, misfit, impossible };
+
+/// With what a step was simulated.
+struct SweepDraws {
+  std::set<int> ranks{};  // that were drawn, or whose speed was
+  RankSpeeds speeds{};    // of these
+  std::int64_t of = 0;    // ranks of the step
+  std::uint64_t seed = 0;
+  Fidelity fidelity = Fidelity::all_ranks;
+};
 
 /// Result of a point as plain values; absent where it has none.
 struct SweepRow {
@@ -32,6 +42,7 @@ struct SweepRow {
   std::optional<MemoryFit> fit{};        // none: impossible
   std::string problem{};                 // message of the error that makes it impossible
   SweepOutcome outcome = SweepOutcome::simulated;
+  std::optional<SweepDraws> draws{};  // of a simulated point
 };
 
 /// Memory and problem as one word for tables and stores: "fits", "impossible: ...".

@@ -10,7 +10,9 @@
 #include <variant>
 
 #include "tools/app/errors.hpp"
+#include "tools/app/json.hpp"
 #include "tools/app/plan/store/store.hpp"
+#include "tools/app/plan/store/stored_json.hpp"
 #include "tools/app/write_file.hpp"
 
 namespace lockstep::app {
@@ -27,7 +29,11 @@ constexpr std::array kColumns{"dp",
                               "peak_memory_bytes",
                               "memory_margin_bytes",
                               "state",
-                              "outcome"};
+                              "outcome",
+                              "gpus",
+                              "draw_seed",
+                              "fidelity",
+                              "drawn_speeds"};
 constexpr std::array<std::string_view, 3> kOutcomes{"simulated", "does not fit", "impossible"};
 constexpr const char* kPlace = "store";
 
@@ -52,18 +58,73 @@ template <class T>
   return text;
 }
 
+constexpr const char* kAll = "all";
+constexpr const char* kRepresentatives = "representatives";
+
+/// Times in picoseconds; none of a window without an end.
+[[nodiscard]] std::string text_of(const SweepDraws& draws) {
+  Json out = Json::array();
+  for (const int rank : draws.ranks) {
+    const RankSpeed& speed = speed_of(draws.speeds, rank);
+    Json windows = Json::array();
+    for (const SlowWindow& each : speed.windows)
+      windows.push_back(
+          {{"from_ps", each.from.since_start().ps()},
+           {"until_ps",
+            each.until == SlowWindow::kNoEnd ? Json(nullptr) : Json(each.until.since_start().ps())},
+           {"speed", each.speed}});
+    out.push_back({{"rank", rank}, {"speed", speed.speed}, {"windows", std::move(windows)}});
+  }
+  return out.dump();
+}
+
+[[nodiscard]] SlowWindow window_from(const StoredJson& in, const JsonValue& window) {
+  const auto at = [&in](const JsonValue& ps) {
+    return TimePoint{Duration::picoseconds(in.whole(ps))};
+  };
+  SlowWindow out{at(in.member(window, "from_ps")), SlowWindow::kNoEnd};
+  const JsonValue& until = in.member(window, "until_ps");
+  if (until.get_if<std::nullptr_t>() == nullptr) out.until = at(until);
+  out.speed = in.number(in.member(window, "speed")).value_or(1);
+  return out;
+}
+
+/// Inverse of text_of().
+void read_draws(const std::string& text, const std::string& file, SweepDraws& out) {
+  const JsonDocument document = parse_json(text, file);
+  const StoredJson in{document};
+  for (const JsonValue& each : in.as<JsonArray>(document.root)) {
+    const auto rank = static_cast<int>(in.whole(in.member(each, "rank")));
+    RankSpeed& speed = out.speeds[rank];
+    speed.speed = in.number(in.member(each, "speed")).value_or(1);
+    for (const JsonValue& window : in.as<JsonArray>(in.member(each, "windows")))
+      speed.windows.push_back(window_from(in, window));
+    out.ranks.insert(rank);
+  }
+}
+
 [[nodiscard]] DatabaseRow cells_of(const SweepRow& row) {
-  return {value_of(row.dp),
-          value_of(row.step_s),
-          value_of(row.step_ps),
-          value_of(row.tokens_per_s),
-          value_of(row.mfu),
-          value_of(row.exposed),
-          value_of(row.bubble),
-          value_of(row.memory),
-          value_of(row.margin),
-          state_of(row),
-          std::string{kOutcomes[static_cast<std::size_t>(row.outcome)]}};
+  const SweepDraws* draws = row.draws ? &*row.draws : nullptr;
+  DatabaseRow out{value_of(row.dp),
+                  value_of(row.step_s),
+                  value_of(row.step_ps),
+                  value_of(row.tokens_per_s),
+                  value_of(row.mfu),
+                  value_of(row.exposed),
+                  value_of(row.bubble),
+                  value_of(row.memory),
+                  value_of(row.margin),
+                  state_of(row),
+                  std::string{kOutcomes[static_cast<std::size_t>(row.outcome)]}};
+  if (draws == nullptr) {
+    out.resize(kColumns.size());
+    return out;
+  }
+  out.emplace_back(draws->of);
+  out.emplace_back(static_cast<std::int64_t>(draws->seed));
+  out.emplace_back(std::string{draws->fidelity == Fidelity::all_ranks ? kAll : kRepresentatives});
+  out.emplace_back(text_of(*draws));
+  return out;
 }
 
 /// Inverse of state_of().
@@ -151,6 +212,14 @@ void SweepStore::read_known() {
     const std::string outcome = read<std::string>(cells[11], file).value_or("");
     for (std::size_t i = 0; i < kOutcomes.size(); ++i)
       if (outcome == kOutcomes[i]) row.outcome = static_cast<SweepOutcome>(i);
+    if (const auto of = whole(12)) {
+      SweepDraws& draws = row.draws.emplace();
+      draws.of = *of;
+      draws.seed = static_cast<std::uint64_t>(whole(13).value_or(0));
+      if (read<std::string>(cells[14], file) == kRepresentatives)
+        draws.fidelity = Fidelity::representatives;
+      read_draws(read<std::string>(cells[15], file).value_or("[]"), file, draws);
+    }
     known_.emplace(static_cast<std::uint64_t>(whole(0).value_or(0)), std::move(row));
   }
 }

@@ -110,13 +110,13 @@ void SweepRows::add(const SweepPoint& point) {
 
 void SweepRows::add_draws(const SweepPoint& point) {
   Draws& out = draws_.emplace_back();
-  if (!point.step.result) return;
-  const TrainingStepResult& result = *point.step.result;
+  if (!point.row.draws) return;
+  const app::SweepDraws& of = *point.row.draws;
   ++steps_;
-  if (result.step.fidelity == Fidelity::representatives) ++representatives_;
-  if (!seed_) seed_ = result.scenario.seed;
-  if (result.drawn_ranks.empty()) return;
-  const DrawnRanks drawn = drawn_ranks_of(result);
+  if (of.fidelity == Fidelity::representatives) ++representatives_;
+  if (!seed_) seed_ = of.seed;
+  if (of.ranks.empty()) return;
+  const DrawnRanks drawn{of.ranks, of.speeds, static_cast<int>(of.of), of.seed};
   out = {drawn_list(drawn), drawn_line(drawn), drawn_json(drawn), drawn_list(drawn, kDrawnShown)};
 }
 

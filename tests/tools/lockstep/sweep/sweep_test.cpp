@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/tools/new_file.hpp"
 #include "tests/tools/run_command.hpp"
 
 namespace lockstep {
@@ -61,6 +62,26 @@ TEST_CASE("a sweep says what was changed, who was drawn and with which fidelity"
   CHECK(said("--vary seed=2 --fidelity representatives --set-rank 17=0.8",
              "fidelity representatives at 1 of 1 simulated points"));
   CHECK_FALSE(said("--vary seed=2 --fidelity all --set-rank 17=0.8", "representatives"));
+}
+
+// The oracle is the sweep without a store; the second run simulates no point.
+TEST_CASE("a sweep from its store says who was drawn, at which speeds and with which fidelity") {
+  const NewFile store;
+  const std::string sweep =
+      "sweep zero-7b5-3 --vary seed=2,3 --fidelity representatives --set-rank random:5%=0.8..0.9 "
+      "--set-rank random:1% 'compute=0.5, from=10 ms, until=20.5 ms' --set-rank 7 'compute=0.7, "
+      "from=1 ms'";
+  const Json plain = result_of(sweep);
+  const std::string kept = sweep + " --store " + store.path();
+  CHECK(result_of(kept)["rows"][0]["drawn_speeds"] == plain["rows"][0]["drawn_speeds"]);
+  const Json again = result_of(kept + " --resume");
+  REQUIRE(plain["rows"][1]["drawn_speeds"].size() >= 3);
+  for (const std::size_t i : {0, 1})
+    CHECK(again["rows"][i]["drawn_speeds"] == plain["rows"][i]["drawn_speeds"]);
+  CHECK(again["seed"] == 2);
+  const std::string table = output_of(kBinary + " " + kept + " --resume");
+  CHECK(table.find("fidelity representatives at 2 of 2 simulated points") != std::string::npos);
+  CHECK(table == output_of(kBinary + " " + sweep));
 }
 
 TEST_CASE("a sweep without a point that fits ends with exit code 1, a wrong one with 2") {

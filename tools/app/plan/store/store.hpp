@@ -16,7 +16,7 @@ namespace lockstep::app {
 /// By kind of store; raised when a newer program could not read what an older one wrote, or not
 /// rebuild its points.
 inline constexpr int kPlanStoreVersion = 1;
-inline constexpr int kSweepStoreVersion = 2;
+inline constexpr int kSweepStoreVersion = 3;
 
 /// A range of points decided by a search.
 struct StoredRange {
