@@ -306,10 +306,13 @@ class Renderer {
                 std::string& json) const {
     const FoldReport& fold = one.result.fold;
     const Bytes size = one.run.layout.size;
-    json += (json.empty() ? "" : ",") + fold_json(candidate.text(), size, fold, classes_);
+    FoldMembers members{done_.setup->ranks(), "switch"};
+    if (one.run.auxiliary_ranks == AuxiliaryRanks::none) members = {};
+    if (one.run.auxiliary_ranks == AuxiliaryRanks::hosts) members.auxiliary = "host";
+    json += (json.empty() ? "" : ",") + fold_json(candidate.text(), size, fold, classes_, members);
     if (!classes_) return;
     out.closing.push_back(fmt::format("{} at {}:", candidate.text(), to_string(size)));
-    for (std::string& line : describe_fold(fold)) out.closing.push_back(std::move(line));
+    for (std::string& line : describe_fold(fold, members)) out.closing.push_back(std::move(line));
   }
 
   /// "all_reduce: fastest from 8 B to 64 KiB is ring:channels=2, ...", one line a collective.

@@ -19,23 +19,24 @@ namespace {
 constexpr std::size_t kMostLines = 20;
 constexpr std::size_t kMostRanges = 6;
 
-std::string text_of(const RankRange& range) {
-  return range.first == range.last ? std::to_string(range.first)
-                                   : fmt::format("{}-{}", range.first, range.last);
+/// Numbered from `first`.
+std::string text_of(const RankRange& range, int first) {
+  return range.first == range.last ? std::to_string(range.first - first)
+                                   : fmt::format("{}-{}", range.first - first, range.last - first);
 }
 
-std::string text_of(const std::vector<RankRange>& ranges) {
+std::string text_of(const std::vector<RankRange>& ranges, int first) {
   std::string text;
   for (std::size_t i = 0; i < std::min(ranges.size(), kMostRanges); ++i)
-    text += (text.empty() ? "" : ", ") + text_of(ranges[i]);
+    text += (text.empty() ? "" : ", ") + text_of(ranges[i], first);
   if (ranges.size() > kMostRanges) text += ", ...";
   return text;
 }
 
-std::size_t ranks_of(const FoldReport& report) {
-  std::size_t ranks = 0;
-  for (const auto& call : report.class_of) ranks += call.size();
-  return ranks;
+std::size_t members_of(const FoldReport& report) {
+  std::size_t members = 0;
+  for (const auto& call : report.class_of) members += call.size();
+  return members;
 }
 
 /// The largest first, then by their first ranks.
@@ -72,11 +73,20 @@ std::string text_of(const ClassStepParting& parting, bool by_rank) {
 }
 
 std::string counted(std::int64_t number, std::string_view of) {
-  return fmt::format("{} {}{}", number, of, number == 1 ? "" : "s");
+  const std::string_view many = of == "switch" ? "es" : "s";
+  return fmt::format("{} {}{}", number, of, number == 1 ? "" : many);
+}
+
+/// "16 ranks and 2 switches".
+std::string counted_members(const FoldReport& report, const FoldMembers& members) {
+  const auto all = static_cast<std::int64_t>(members_of(report));
+  const std::int64_t ranks = std::min<std::int64_t>(all, members.ranks);
+  if (ranks == all) return counted(ranks, "rank");
+  return counted(ranks, "rank") + " and " + counted(all - ranks, members.auxiliary);
 }
 
 /// What the times of classes are compared with, and how far differences have spread.
-void describe_times(const FoldReport& report, const StepPartings& partings,
+void describe_times(const FoldReport& report, const StepPartings& partings, bool has_auxiliary,
                     std::vector<std::string>& out) {
   std::set<int> usual;
   for (const ClassStepParting& each : partings.classes)
@@ -95,9 +105,11 @@ void describe_times(const FoldReport& report, const StepPartings& partings,
       usual.size() == 1 ? "" : "s", fmt::join(ranks, ", "), more ? ", ..." : ""));
   std::vector<std::string> spread;
   for (const auto& [step, members] : partings.spread)
-    spread.push_back(
-        fmt::format("{} by step {}",
-                    spread.empty() ? counted(members, "rank") : std::to_string(members), step));
+    spread.push_back(fmt::format("{} by step {}",
+                                 spread.empty()
+                                     ? counted(members, has_auxiliary ? "member" : "rank")
+                                     : std::to_string(members),
+                                 step));
   constexpr std::size_t kMostSteps = 5;
   if (spread.size() > kMostSteps) {
     spread.erase(spread.begin() + kMostSteps - 1, spread.end() - 1);
@@ -132,12 +144,15 @@ Json parting_json(const ClassStepParting& parting, bool by_rank) {
   return out;
 }
 
-Json classes_json(const FoldReport& report, const std::optional<StepPartings>& partings) {
+Json classes_json(const FoldReport& report, const std::optional<StepPartings>& partings,
+                  const FoldMembers& who) {
   Json out = Json::array();
   const auto ranges = report.ranges();
   for (const std::size_t c : by_size(report)) {
     if (out.size() == FoldReport::kMaxDescribed) break;
-    Json one = {{"ranks", report.classes[c].members},
+    const bool auxiliary = report.classes[c].representative >= who.ranks;
+    Json one = {{"kind", auxiliary ? who.auxiliary : std::string{"rank"}},
+                {"ranks", report.classes[c].members},
                 {"representative", report.classes[c].representative},
                 {"difference", report.classes[c].difference}};
     Json& members = one["members"] = Json::array();
@@ -150,31 +165,36 @@ Json classes_json(const FoldReport& report, const std::optional<StepPartings>& p
 
 }  // namespace
 
-std::vector<std::string> describe_fold(const FoldReport& report) {
+std::vector<std::string> describe_fold(const FoldReport& report, const FoldMembers& members) {
   if (!report.folded) return {"nothing folded: " + report.why_not};
   const std::string skipped =
       report.rounds_skipped == 0
           ? ""
           : fmt::format(", {} of {} rounds skipped", report.rounds_skipped, report.rounds);
-  const std::string worked_out = fmt::format("{} of {} transfers worked out{}",
-                                             report.simulated_transfers, report.transfers, skipped);
+  const std::string simulated = fmt::format("{} of {} transfers simulated{}",
+                                            report.simulated_transfers, report.transfers, skipped);
+  const std::string all = counted_members(report, members);
+  const bool has_auxiliary = all.find(" and ") != std::string::npos;
   std::vector<std::string> out;
   if (report.by_rank) {
-    out.push_back(fmt::format("{} ranks one by one, as no transfers limit each other; {}",
-                              ranks_of(report), worked_out));
-    out.emplace_back("by start, figures, messages and routes, though not by times:");
+    out.push_back(fmt::format(
+        "{}, each simulated, which is quick as no transfers slow down others; {}", all, simulated));
+    out.push_back(
+        fmt::format("{} class{}, each of ranks that start together, are as fast, and send "
+                    "the same over equivalent routes; times within one may differ:",
+                    report.classes.size(), report.classes.size() == 1 ? "" : "es"));
   } else {
-    out.push_back(fmt::format("{} class{} of {} ranks, {} of {} links; {}", report.classes.size(),
-                              report.classes.size() == 1 ? "" : "es", ranks_of(report),
-                              report.link_classes, report.links, worked_out));
+    out.push_back(fmt::format("{} in {} class{}, {} links in {}; {}", all, report.classes.size(),
+                              report.classes.size() == 1 ? "" : "es", report.links,
+                              report.link_classes, simulated));
   }
   if (report.branches > 0)
-    out.push_back(
-        fmt::format("{} parts hang on one rank each; worked out for the {} histories that they had",
-                    report.branches, report.branch_histories));
+    out.push_back(fmt::format(
+        "{} parts of the tree depend on one rank each; equal ones are simulated once, {} in all",
+        report.branches, report.branch_histories));
   const auto partings = find_step_partings(report);
   if (partings) {
-    describe_times(report, *partings, out);
+    describe_times(report, *partings, has_auxiliary, out);
   } else {
     out.emplace_back("times of steps are not kept: they change their pace too often");
   }
@@ -182,8 +202,10 @@ std::vector<std::string> describe_fold(const FoldReport& report) {
   const auto order = by_size(report);
   for (std::size_t i = 0; i < std::min(order.size(), kMostLines); ++i) {
     const EquivalenceClass& each = report.classes[order[i]];
+    const bool auxiliary = has_auxiliary && each.representative >= members.ranks;
     out.push_back(
-        fmt::format("  {}: {}{}{}", counted(each.members, "rank"), text_of(ranges[order[i]]),
+        fmt::format("  {}: {}{}{}", counted(each.members, auxiliary ? members.auxiliary : "rank"),
+                    text_of(ranges[order[i]], auxiliary ? members.ranks : 0),
                     each.difference.empty() ? "" : "; " + each.difference,
                     partings ? text_of(partings->classes[order[i]], report.by_rank) : ""));
   }
@@ -194,7 +216,7 @@ std::vector<std::string> describe_fold(const FoldReport& report) {
 
 namespace {
 
-void add_fold(const FoldReport& report, bool with_classes, Json& out) {
+void add_fold(const FoldReport& report, bool with_classes, const FoldMembers& members, Json& out) {
   out.update({{"folded", report.folded},
               {"by_rank", report.by_rank},
               {"classes", report.classes.size()},
@@ -209,26 +231,26 @@ void add_fold(const FoldReport& report, bool with_classes, Json& out) {
   if (!report.why_not.empty()) out["why_not"] = report.why_not;
   if (!with_classes) return;
   const auto partings = find_step_partings(report);
-  out["members"] = classes_json(report, partings);
+  out["members"] = classes_json(report, partings, members);
   if (!partings) return;
   out["distinct_times"] = partings->distinct;
   Json& spread = out["spread"] = Json::array();
-  for (const auto& [step, members] : partings->spread)
-    spread.push_back({{"step", step}, {"ranks", members}});
+  for (const auto& [step, differ] : partings->spread)
+    spread.push_back({{"step", step}, {"ranks", differ}});
 }
 
 }  // namespace
 
 std::string fold_json(const FoldReport& report, bool with_classes) {
   Json out = Json::object();
-  add_fold(report, with_classes, out);
+  add_fold(report, with_classes, {}, out);
   return out.dump();
 }
 
 std::string fold_json(const std::string& algorithm, Bytes size, const FoldReport& report,
-                      bool with_classes) {
+                      bool with_classes, const FoldMembers& members) {
   Json out = {{"algorithm", algorithm}, {"size_bytes", size.count()}};
-  add_fold(report, with_classes, out);
+  add_fold(report, with_classes, members, out);
   return out.dump();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <climits>
 #include <string>
 #include <vector>
 
@@ -7,13 +8,21 @@
 
 namespace lockstep::cli {
 
-/// "2 classes of 32 ranks, 5 of 96 links; 124 of 1984 transfers worked out", and a line per class:
-/// number of ranks, which, how it differs from the largest, and when its times do.
-[[nodiscard]] std::vector<std::string> describe_fold(const FoldReport& report);
+/// Who takes part in a folded collective: ranks, then what executes the auxiliary ranks.
+struct FoldMembers {
+  int ranks = INT_MAX;         // without auxiliary ranks
+  std::string auxiliary = "";  // "switch", "host"
+};
+
+/// "16 ranks and 2 switches in 2 classes, 128 links in 4; 6 of 96 transfers simulated", and a line
+/// per class: number of ranks, which, how it differs from the largest, and when its times do.
+[[nodiscard]] std::vector<std::string> describe_fold(const FoldReport& report,
+                                                     const FoldMembers& members = {});
 /// The same as a JSON object; on request with every class and its times.
 [[nodiscard]] std::string fold_json(const FoldReport& report, bool with_classes);
 /// The same of one algorithm at one size.
 [[nodiscard]] std::string fold_json(const std::string& algorithm, Bytes size,
-                                    const FoldReport& report, bool with_classes);
+                                    const FoldReport& report, bool with_classes,
+                                    const FoldMembers& members = {});
 
 }  // namespace lockstep::cli

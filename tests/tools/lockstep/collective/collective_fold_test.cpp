@@ -78,6 +78,24 @@ TEST_CASE("--classes shows when times part and are the same again") {
   CHECK(contains(table.out, "(step 1) until"));
 }
 
+/// 2 nodes of 8 ranks and a switch that reduces: the switches are no ranks, and numbered by
+/// themselves.
+TEST_CASE("--classes distinguishes switches from ranks") {
+  const std::string command =
+      "lockstep collective all_reduce --cluster dgx-h100 --nodes 2 -a nvls -b 1M -e 1M --classes";
+  const CommandResult table = run_command(command);
+  CHECK(contains(table.out, "# 16 ranks and 2 switches in 2 classes, 128 links in 4; 6 of 96 "));
+  CHECK(contains(table.out, "\n#   16 ranks: 0-15\n"));
+  CHECK(contains(table.out, "\n#   2 switches: 0-1; reduces at no time"));
+  const Json fold = json_of(command)["fold"][0];
+  CHECK(fold["members"][0]["kind"] == "rank");
+  CHECK(fold["members"][1]["kind"] == "switch");
+  CHECK(contains(run_command("lockstep collective all_reduce --cluster star --ranks 2048 -a "
+                             "halving_doubling -b 1M -e 1M --classes --set-rank 3 'start=10 us'")
+                     .out,
+                 "# 2048 ranks, each simulated, which is quick as no transfers slow down others"));
+}
+
 /// 2^k ranks have learnt of it after k steps, of 2,048 ranks that are advanced one by one; rank 0
 /// is one of the last, so that the last 1,024 differ from it no more.
 TEST_CASE("--classes shows how a delay spreads over ranks that are advanced one by one") {
