@@ -168,7 +168,7 @@ TEST_CASE("a store of an older version is refused with what to do") {
     database.run("UPDATE meta SET value = '1' WHERE key = 'schema_version'");
   }
   CHECK_THROWS_WITH_AS((void)stored_point({store.path(), "0"}),
-                       doctest::Contains("of version 1; this program reads version 2: write it "
+                       doctest::Contains("of version 1; this program reads version 3: write it "
                                          "again"),
                        RequestError);
 }
