@@ -8,6 +8,7 @@
 #include "sim/base/math.hpp"
 #include "sim/reuse/schedule_step_counts.hpp"
 #include "sim/symmetry/partition/block_symmetry.hpp"
+#include "sim/symmetry/plain/plain_plan.hpp"
 #include "sim/symmetry/rank_fold.hpp"
 
 namespace lockstep {
@@ -21,6 +22,8 @@ constexpr std::uint64_t kPerPair = 160;
 constexpr std::uint64_t kPerPairAndLink = 28;
 constexpr std::uint64_t kPerMessage = 600;
 constexpr std::uint64_t kPerMessageAndLink = 35;
+/// Of a plan of plain steps: a connection with its lanes, its users of links and its shares.
+constexpr std::uint64_t kPerPlanned = 180;
 /// Of the recursion over all ranks: of a ring, whose rounds are joined to rows.
 constexpr std::uint64_t kPerRank = 300;
 /// Fewer pairs than this take no memory to speak of.
@@ -31,6 +34,7 @@ constexpr std::uint64_t kEnough = std::uint64_t{1} << 28U;
 struct Count {
   std::uint64_t pairs = 0;
   std::uint64_t posted = 0;
+  std::uint64_t ends = 0;  // the most of a step
 };
 
 class Counter {
@@ -41,7 +45,8 @@ class Counter {
         counts_{schedule_.phases()},
         seen_(static_cast<std::size_t>(schedule_.ranks()), -1) {}
 
-  /// Of one rank: its peers, and the most messages that its lanes post in a step each.
+  /// Of one rank: its peers, the most messages that its lanes post in a step each, and the most
+  /// ends of messages in a step.
   Count of(int rank) {
     Count out;
     for (int lane = 0; lane < schedule_.lanes(); ++lane) {
@@ -51,6 +56,8 @@ class Counter {
                       step_.clear();
                       sizes_.read(rank, lane, index, step_);
                       most = std::max<std::uint64_t>(most, step_.sends.size());
+                      out.ends = std::max<std::uint64_t>(
+                          out.ends, step_.sends.size() + step_.receives.size());
                       for (const Send& send : step_.sends) out.pairs += is_new(rank, send.peer);
                     });
       out.posted += most;
@@ -65,10 +72,11 @@ class Counter {
       const Count own = of(rank);
       sum.pairs += own.pairs;
       sum.posted += own.posted;
+      sum.ends = std::max(sum.ends, own.ends);
       if (std::max(sum.pairs, sum.posted) < kEnough || rank + 1 == ranks) continue;
       const auto counted = static_cast<std::uint64_t>(rank) + 1;
       const auto all = static_cast<std::uint64_t>(ranks);
-      return {sum.pairs / counted * all, sum.posted / counted * all};
+      return {sum.pairs / counted * all, sum.posted / counted * all, sum.ends};
     }
     return sum;
   }
@@ -239,7 +247,7 @@ class StreamCounter {
 
   /// Members of a call count alike.
   Count of(const Stream& stream, const Activity& operation) {
-    if (operation.kind == Activity::Kind::send) return {1, 1};
+    if (operation.kind == Activity::Kind::send) return {1, 1, 1};
     if (operation.kind != Activity::Kind::collective) return {};
     const CollectiveCall& call = workload_.calls[stream.member_slot(operation).call];
     if (call.takes) return {};
@@ -254,7 +262,7 @@ class StreamCounter {
     if (ranks < 2) return {};
     const Count all = counter.of_all(ranks);
     const auto members = static_cast<std::uint64_t>(ranks);
-    return {ceil_div(all.pairs, members), ceil_div(all.posted, members)};
+    return {ceil_div(all.pairs, members), ceil_div(all.posted, members), all.ends};
   }
 
   const Workload& workload_;
@@ -284,6 +292,8 @@ ReplayMemory memory_not_by_rank(const Network& network, const Workload& workload
                                 NetworkModel model, const FoldOptions& options) {
   ReplayMemory out;
   const bool may_fold = options.fold && model != NetworkModel::queue;
+  bool may_plan = options.plain && !options.step_ends && model == NetworkModel::fluid &&
+                  workload.calls.size() == 1;
   std::uint64_t links = 0;
   for (const CollectiveCall& call : workload.calls) {
     const auto n = static_cast<std::uint64_t>(call.members.size());
@@ -296,11 +306,13 @@ ReplayMemory memory_not_by_rank(const Network& network, const Workload& workload
     const Count count = counter.of_all(ranks);
     out.pairs += count.pairs;
     out.posted += count.posted;
+    may_plan = may_plan && count.ends <= fold::PlainPlan::kMostEnds;
     links = std::max(links, links_on_a_way(network, call));
   }
+  // Where no ranks are equivalent, a plan has all pairs.
   const bool folds = may_fold && out.pairs <= options.most_relations;
-  out.bytes = bytes_of(folds ? out.pairs * (kPerPair + links * kPerPairAndLink)
-                             : in_flight(out.posted, links));
+  const std::uint64_t per_pair = kPerPair + links * kPerPairAndLink + (may_plan ? kPerPlanned : 0);
+  out.bytes = bytes_of(folds ? out.pairs * per_pair : in_flight(out.posted, links));
   return out;
 }
 

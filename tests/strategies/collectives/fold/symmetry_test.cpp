@@ -340,6 +340,24 @@ TEST_CASE("a replay's memory is known before it is taken") {
   CHECK(of(schedule_of(Collective::all_reduce, "ring", n), {.fold = false}).bytes < 1_GiB);
 }
 
+/// Pairwise exchanges send one message a step, so that their steps may be planned: 180 bytes for
+/// each of n (n - 1) connections. One-shot sends n - 1 at once, more than a plan has in a step.
+TEST_CASE("a replay's memory counts the plan of plain steps") {
+  const int n = 1500;
+  const Network network = star_of(n);
+  const auto of = [&](Collective collective, const std::string& name, bool plain) {
+    const Workload workload = workload_of(schedule_of(collective, name, n), n);
+    return memory_not_by_rank(network, workload, NetworkModel::fluid,
+                              {.plain = plain, .blocks = false});
+  };
+  const ReplayMemory planned = of(Collective::all_to_all, "pairwise", true);
+  const ReplayMemory engine = of(Collective::all_to_all, "pairwise", false);
+  CHECK(planned.pairs == std::uint64_t{1500} * 1499);
+  CHECK(planned.bytes.count() - engine.bytes.count() == std::int64_t{180} * 1500 * 1499);
+  CHECK(of(Collective::all_reduce, "one_shot", true).bytes ==
+        of(Collective::all_reduce, "one_shot", false).bytes);
+}
+
 TEST_CASE("a hub with very many peers is no reason to refuse a replay") {
   const int n = 65'536;
   const SchedulePtr naive = schedule_of(Collective::all_reduce, "naive", n);
