@@ -186,7 +186,8 @@ TEST_CASE("schema and reader of spreads agree") {
 TEST_CASE("an unknown figure is refused with those that there are") {
   CHECK_THROWS_WITH_AS(
       (void)result_of(step_of("pipeline-1f1b"), {"matmul rat"}),
-      "this step has no figure named \"matmul rat\"; did you mean \"matmul rate\"?", RequestError);
+      "this step has no parameter named \"matmul rat\"; did you mean \"matmul rate\"?",
+      RequestError);
 }
 
 }  // namespace lockstep::app

@@ -161,7 +161,7 @@ class DeviceFit {
   void fit_attention() {
     const auto found = kernels().attention.find(subject_.name);
     if (found == kernels().attention.end())
-      throw RequestError(fmt::format("no figures of attention by {}", subject_.name));
+      throw RequestError(fmt::format("no values of attention by {}", subject_.name));
     AttentionFigures& own = found->second;
     std::vector<FreeFigure> figures;
     std::set<std::int64_t> measured;

@@ -41,7 +41,7 @@ std::string names_of(const std::vector<NcclFit>& fits) {
 std::string subject_of(const NcclRun& run) {
   if (!run.collective.empty()) return run.collective;
   const std::vector<NcclFit> fits = fit_collectives(run);
-  return fits.empty() ? "what no collective's figures fit" : names_of(fits);
+  return fits.empty() ? "what no collective's values fit" : names_of(fits);
 }
 
 /// The one run that measures what is asked for; every run, where nothing is.
@@ -64,7 +64,7 @@ Subject subject_of(const AgainstRequest& against, const std::vector<NcclRun>& ru
     throw RequestError(
         file, fmt::format("it measures {}{}", others, asked.empty() ? "" : ", not " + asked));
   throw RequestError(file,
-                     fmt::format("it does not say which collective it measures; its figures are "
+                     fmt::format("it does not say which collective it measures; its values are "
                                  "those of {}: name one",
                                  others));
 }

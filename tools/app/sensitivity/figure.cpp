@@ -211,7 +211,7 @@ const Figure& find_figure(const std::vector<Figure>& figures, std::string_view n
   const std::string all = fmt::format("; it has {}", fmt::join(names, ", "));
   const std::string quoted = in_quotes(std::string{name});
   if (links) throw RequestError(fmt::format("this step has no traffic of {}{}", quoted, all));
-  throw RequestError(fmt::format("this step has no figure named {}{}", quoted,
+  throw RequestError(fmt::format("this step has no parameter named {}{}", quoted,
                                  near.starts_with("; did") ? near : all));
 }
 

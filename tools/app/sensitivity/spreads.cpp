@@ -23,7 +23,7 @@ std::vector<std::string> texts(ObjectReader& in, const Key& key) {
 
 FigureSpread read_spread(ObjectReader& in) {
   FigureSpread out;
-  out.figure = in.string({"figure", "Name of a figure, such as \"matmul rate\""});
+  out.figure = in.string({"figure", "Name of a parameter, such as \"matmul rate\""});
   out.kernels = texts(in, {"kernels", "Kernel parameters of the devices it is of (default: all)"});
   out.precisions = texts(in, {"precisions", "Precisions of the GEMMs it is of (default: all)"});
   out.spread = in.number({"spread", "Relative, to both sides"}, kLeastSpread, kMostSpread);
@@ -36,7 +36,7 @@ std::vector<FigureSpread> read_spread_file(ObjectReader& in) {
   (void)in.string("source");
   std::vector<FigureSpread> out;
   in.array(
-      {"spreads", "The first that matches a figure holds"},
+      {"spreads", "The first that matches a parameter holds"},
       [&out](const ValueReader& one) {
         one.object([&out](ObjectReader& row) { out.push_back(read_spread(row)); });
       },
@@ -52,7 +52,7 @@ bool allows(const std::vector<std::string>& names, const std::string& name) {
 
 JsonValue spreads_schema() {
   return schema_of("spreads",
-                   "Uncertainty of figures that the time of a training step depends on, for "
+                   "Uncertainty of parameters that the time of a training step depends on, for "
                    "`lockstep sensitivity`.",
                    read_spread_file);
 }

@@ -47,7 +47,7 @@ Report fitted_report(const CalibrateResult& result) {
   Report out;
   out.columns = {{"what", "fitted", "", true},
                  {"of", "of", "", true},
-                 {"figures", "figures", "", true},
+                 {"figures", "values", "", true},
                  {"mean_abs_error_before_fraction", "before", "(%)"}};
   for (Column& column : error_columns()) out.columns.push_back(std::move(column));
   out.left_out_first = {"worst_abs_error_fraction", "bias_fraction", "p90_abs_error_fraction",

@@ -54,7 +54,7 @@ struct Options {
 std::pair<std::string, double> spread_of(const std::string& text) {
   const auto wrong = [&] {
     return UsageError(fmt::format(
-        "--spread: expected a figure and a share above 0 and below 100 %, such as \"matmul "
+        "--spread: expected a parameter and a share above 0 and below 100 %, such as \"matmul "
         "rate=5%\", got \"{}\"",
         text));
   };
@@ -166,7 +166,7 @@ void add_sensitivity(const Command& app) {
   command
       ->add_option(
           "--figure", given->figures,
-          "A figure such as \"nic bandwidth\" or \"matmul rate\"; repeatable (default: all "
+          "A parameter such as \"nic bandwidth\" or \"matmul rate\"; repeatable (default: all "
           "that the step has)")
       ->type_name("NAME")
       ->allow_extra_args(false);
@@ -176,20 +176,21 @@ void add_sensitivity(const Command& app) {
           "Ranges are searched from 1/N to N times the value, N from 1.01 to 100 (default: 4)")
       ->type_name("N");
   command->add_flag("--elasticities", given->elasticities,
-                    "Elasticities alone, without ranges and knees: four simulations a figure");
+                    "Elasticities alone, without ranges and knees: four simulations a parameter");
   command->add_flag("!--no-layout", given->layout, "Do not simulate changes of the layout");
   command
       ->add_option("--spread", given->spreads,
-                   "Uncertainty of a figure, e.g. \"matmul rate=5%\", instead of the one in "
+                   "Uncertainty of a parameter, e.g. \"matmul rate=5%\", instead of the one in "
                    "configs/validation/spreads.json; repeatable")
       ->type_name("NAME=SHARE")
       ->allow_extra_args(false);
   command->add_flag("!--no-spreads", given->shipped_spreads,
-                    "Leave out how much of the step hangs on the uncertainty of each figure");
+                    "Leave out how much of the step hangs on the uncertainty of each parameter");
   command
-      ->add_option("--find", given->find,
-                   "Find the least value of a figure (the longest of a latency) that --for needs; "
-                   "exit code 1 if there is none")
+      ->add_option(
+          "--find", given->find,
+          "Find the least value of a parameter (the longest of a latency) that --for needs; "
+          "exit code 1 if there is none")
       ->type_name("NAME");
   command
       ->add_option("--for", given->wanted,

@@ -23,7 +23,8 @@ constexpr double kSmallSwing = 5e-4;  // of the step
 std::string tornado(const SensitivityResult& result, const FigureStyle& style) {
   figures::TornadoFigure figure;
   const Duration step = result.step.throughput.step;
-  figure.heading = {"Which uncertain figure dominates the step time", {result.step.scenario.name}};
+  figure.heading = {"Which uncertain parameter dominates the step time",
+                    {result.step.scenario.name}};
   figure.axis = {"Step time", figures::Unit::seconds, false};
   figure.middle = step.seconds();
   figure.middle_label = "step " + to_string(step);
@@ -36,14 +37,15 @@ std::string tornado(const SensitivityResult& result, const FigureStyle& style) {
                            each.low.seconds(), each.high.seconds()});
   }
   figure.notes.emplace_back(
-      "Each figure alone, better and worse by its spread: the error of validated measurements, or "
-      "as given. Figures that make less than 0.05 % of the step are left out.");
+      "Each parameter alone, better and worse by its spread: the error of validated measurements, "
+      "or "
+      "as given. Parameters that make less than 0.05 % of the step are left out.");
   return draw(figure, style);
 }
 
 std::string elasticities(const SensitivityResult& result, const FigureStyle& style) {
   figures::BarFigure figure;
-  figure.heading = {"By how much of itself the step changes with each figure",
+  figure.heading = {"By how much of itself the step changes with each parameter",
                     {result.step.scenario.name}};
   figure.axis = {"Change of the step time in % per % of the value, without its sign",
                  figures::Unit::count, false};
@@ -54,7 +56,7 @@ std::string elasticities(const SensitivityResult& result, const FigureStyle& sty
     figure.bars.push_back(
         {each.figure.name, {std::abs(elasticity)}, fmt::format("{:+.3f}", elasticity)});
   }
-  figure.notes.emplace_back("Figures below 0.0005 are left out.");
+  figure.notes.emplace_back("Parameters below 0.0005 are left out.");
   return draw(figure, style);
 }
 

@@ -88,6 +88,11 @@ std::string uses_text(const RangeSide& side) {
   return fmt::format("{} instead of {}", to_string(*side.more), to_string(*side.less));
 }
 
+/// Of the part that data formats name "figure".
+std::string heading_of(const std::string& part) {
+  return part == "figure" ? "parameter" : part;
+}
+
 /// One section with those columns that have a value in it.
 Report alone(const Report& all, const Section& section) {
   Report out = all;
@@ -101,7 +106,7 @@ Report alone(const Report& all, const Section& section) {
     if (all.columns[column].key == "part" || std::ranges::none_of(section.rows, has)) continue;
     out.columns.push_back(all.columns[column]);
     if (out.columns.back().key == "name" && !section.rows.empty())
-      out.columns.back().heading = plain(section.rows.front().front());
+      out.columns.back().heading = heading_of(plain(section.rows.front().front()));
     for (std::size_t i = 0; i < section.rows.size(); ++i)
       out.sections.front().rows[i].push_back(section.rows[i][column]);
   }
@@ -347,7 +352,8 @@ class SensitivityReport {
     const std::string& first = result_.figures[result_.spreads.front().figure].figure.name;
     const auto& confidence = result_.step.confidence;
     std::string out = fmt::format(
-        "spread of the calibration (errors of validated rows), one figure at a time: {} dominates",
+        "spread of the calibration (errors of validated rows), one parameter at a time: {} "
+        "dominates",
         first);
     if (confidence)
       out += fmt::format("; the prediction interval of the step is {} to {}{}",
@@ -394,7 +400,7 @@ Report found_value_report(const FoundValue& found, const std::string& parts,
   out.config = json_text(found.now.scenario.resolved);
   out.seed = found.now.scenario.seed;
   out.fingerprint = fingerprint_of_run(found.now);
-  out.columns = {{"name", "figure", {}, true},
+  out.columns = {{"name", "parameter", {}, true},
                  {"value", "value", {}, false},
                  {"unit", {}, {}, true},
                  {"found", "found", {}, false},

@@ -265,7 +265,7 @@ std::string reason_text(const UnmodeledRow& of) {
     case UnmodeledReason::no_chosen_algorithm:
       return "no times of an algorithm that NCCL chooses";
     case UnmodeledReason::no_fitted_parameters:
-      return "only products and fused attention have figures to fit";
+      return "only products and fused attention have values to fit";
     case UnmodeledReason::assumed_fields:
       return "its source does not print all of it: nothing is fitted";
     case UnmodeledReason::few_runs:

@@ -78,7 +78,7 @@ TEST_CASE("where figures cannot tell, the user is asked") {
   const std::string command = "lockstep collective --cluster star --against " + file.path();
   const CommandResult result = run_command(command);
   CHECK(result.status == 2);
-  CHECK(contains(result.err, "its figures are those of all_gather or all_to_all: name one"));
+  CHECK(contains(result.err, "its values are those of all_gather or all_to_all: name one"));
   CHECK(run_command("lockstep collective all_gather --cluster star --against " + file.path())
             .status == 0);
   const CommandResult wrong =

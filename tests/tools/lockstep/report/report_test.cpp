@@ -302,7 +302,7 @@ TEST_CASE("sensitivity, several jobs and campaigns write pages with their figure
   const std::string sensitivity =
       page_of("lockstep sensitivity pipeline-1f1b --elasticities --no-layout");
   check_page(sensitivity);
-  CHECK(contains(sensitivity, "Which uncertain figure dominates the step time"));
+  CHECK(contains(sensitivity, "Which uncertain parameter dominates the step time"));
   CHECK(contains(sensitivity, "By how much of itself the step changes with each figure"));
   CHECK(!contains(sensitivity, "#####"));
 

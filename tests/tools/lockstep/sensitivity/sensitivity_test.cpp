@@ -72,9 +72,9 @@ TEST_CASE("sensitivity refuses what it cannot use") {
   says("pipeline-1f1b --figure 'nic bandwidth'",
        "no traffic of \"nic bandwidth\"; it has nvlink bandwidth");
   says("pipeline-1f1b --limit 0.5", "--limit: expected a number from 1.01 to 100, got \"0.5\"");
-  says("pipeline-1f1b --spread 'matmul rate'", "--spread: expected a figure and a share");
+  says("pipeline-1f1b --spread 'matmul rate'", "--spread: expected a parameter and a share");
   says("pipeline-1f1b --spread 'matmul rat=5%'", "did you mean \"matmul rate\"?");
-  says("pipeline-1f1b --spread 'matmul rate=120%'", "--spread: expected a figure and a share");
+  says("pipeline-1f1b --spread 'matmul rate=120%'", "--spread: expected a parameter and a share");
   says("pipeline-1f1b --find 'matmul rate'", "--find NAME and --for CONDITION go together");
   says("pipeline-1f1b --find 'matmul rate' --for 'step < 1'",
        "--for: \"step < 1\": no column \"step\"");

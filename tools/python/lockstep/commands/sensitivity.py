@@ -61,17 +61,18 @@ def sensitivity(
     scenario: Scenario file, name of a shipped one, result of `run --format json`, or
         point of a store: plan.db:rank1 or plan.db:17
     set: Override a scenario value, e.g. parallel.tp=4; repeatable
-    figure: A figure such as "nic bandwidth" or "matmul rate"; repeatable (default: all
+    figure: A parameter such as "nic bandwidth" or "matmul rate"; repeatable (default: all
         that the step has)
     limit: Ranges are searched from 1/N to N times the value, N from 1.01 to 100 (default:
         4)
-    elasticities: Elasticities alone, without ranges and knees: four simulations a figure
+    elasticities: Elasticities alone, without ranges and knees: four simulations a
+        parameter
     no_layout: Do not simulate changes of the layout
-    spread: Uncertainty of a figure, e.g. "matmul rate=5%", instead of the one in
+    spread: Uncertainty of a parameter, e.g. "matmul rate=5%", instead of the one in
         configs/validation/spreads.json; repeatable
-    no_spreads: Leave out how much of the step hangs on the uncertainty of each figure
-    find: Find the least value of a figure (the longest of a latency) that `for_` needs;
-        exit code 1 if there is none
+    no_spreads: Leave out how much of the step hangs on the uncertainty of each parameter
+    find: Find the least value of a parameter (the longest of a latency) that `for_`
+        needs; exit code 1 if there is none
     for_: Condition on a column of `run --format csv`, e.g. 'step_time <= 10 s'
     set_rank: Relative compute speed of ranks: 17, 0..7, 3,9,12..15, all, or random:1% of
         all (to the nearest, at least one), drawn with `seed` among those not drawn
