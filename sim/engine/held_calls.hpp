@@ -72,7 +72,8 @@ class HeldCalls {
   struct Kind {
     bool looked_at = false;
     std::shared_ptr<const HeldPlan> plan{};       // null: they are replayed
-    std::uint32_t learns = kNone;                 // shape of learned_; none: the plan says the ends
+    bool all_alone = false;                       // its transfers, so that the plan says the ends
+    std::uint32_t shape = kNone;                  // of learned_
     std::vector<std::vector<LinkId>> links_of{};  // per member
     std::vector<LinkId> shared{};                 // those of several members
   };

@@ -11,7 +11,7 @@ namespace lockstep {
 
 namespace {
 
-/// Calls of a shape that may be replayed for nothing before it has to pay.
+/// Calls of a shape that may be met before it has to pay.
 constexpr std::uint64_t kFree = 32;
 
 /// Routes between the members of a call.
@@ -45,7 +45,7 @@ std::uint32_t LearnedEnds::add_shape(const fold::Key& shape) {
 }
 
 bool LearnedEnds::pays(std::uint32_t shape) const {
-  return shapes_[shape].losses < kFree + shapes_[shape].gains;
+  return shapes_[shape].met < kFree + shapes_[shape].known;
 }
 
 std::optional<std::vector<TimePoint>> LearnedEnds::ends(std::uint32_t shape,
@@ -59,13 +59,14 @@ std::optional<std::vector<TimePoint>> LearnedEnds::ends(std::uint32_t shape,
   if (found == known.end()) {
     if (room_ < begins.size()) return std::nullopt;
     room_ -= begins.size();
-    ++shapes_[shape].losses;
     std::vector<TimePoint> from_zero;
     for (const TimePoint begin : begins) from_zero.push_back(TimePoint{begin - first});
     std::vector<Duration> after_first;
     for (const TimePoint end : replay(from_zero)) after_first.push_back(end.since_start());
     LOCKSTEP_CHECK(after_first.size() == begins.size());
     found = known.emplace(key.key(), std::move(after_first)).first;
+  } else {
+    ++shapes_[shape].known;
   }
   std::vector<TimePoint> out;
   out.reserve(begins.size());

@@ -25,11 +25,10 @@ class LearnedEnds {
 
   /// A number for calls of this shape.
   [[nodiscard]] std::uint32_t add_shape(const fold::Key& shape);
-  /// Whether more calls of the shape ended by what is known than were replayed for nothing.
+  /// Whether ends of the shape were known about as often as something else came to its calls.
   [[nodiscard]] bool pays(std::uint32_t shape) const;
-  /// A call of the shape has ended as foretold; or something else came to it.
-  void count_use(std::uint32_t shape) { ++shapes_[shape].gains; }
-  void count_met(std::uint32_t shape) { ++shapes_[shape].losses; }
+  /// Something else has come to a call of the shape, which has to be replayed.
+  void count_met(std::uint32_t shape) { ++shapes_[shape].met; }
 
   /// The end of each member, from its begin. None if it is not known and there is no room for it.
   [[nodiscard]] std::optional<std::vector<TimePoint>> ends(std::uint32_t shape,
@@ -39,8 +38,8 @@ class LearnedEnds {
  private:
   struct Shape {
     std::map<fold::Key, std::vector<Duration>> ends{};  // by begins; after the first of them
-    std::uint64_t gains = 0;
-    std::uint64_t losses = 0;
+    std::uint64_t known = 0;
+    std::uint64_t met = 0;
   };
 
   std::map<fold::Key, std::uint32_t> numbers_;

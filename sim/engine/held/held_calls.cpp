@@ -12,6 +12,8 @@ namespace lockstep::engine {
 namespace {
 
 constexpr TimePoint kNotBegun{Duration::picoseconds(-1)};
+/// Per member: times of so few are worked out as fast as they are looked up.
+constexpr std::size_t kFewMessages = 4;
 
 }  // namespace
 
@@ -104,9 +106,9 @@ HeldCalls::Kind HeldCalls::look_at(std::uint32_t id) {
       out.shared.push_back(link);
     }
   }
-  const bool all_alone = out.shared.empty() && call.traffic_weight == 1 &&
-                         (one_connection || plan->second->one_each_way());
-  if (!all_alone) out.learns = learned_.add_shape(shape.key);
+  out.all_alone = out.shared.empty() && call.traffic_weight == 1 &&
+                  (one_connection || plan->second->one_each_way());
+  out.shape = learned_.add_shape(shape.key);
   return out;
 }
 
@@ -124,7 +126,7 @@ bool HeldCalls::hold(std::uint32_t call, std::uint32_t member) {
   const auto known = calls_.find(call);
   if (known == calls_.end()) {
     if (!free || !is_free(kind.shared)) return false;
-    if (kind.learns != kNone && !learned_.pays(kind.learns)) return false;
+    if (!kind.all_alone && !learned_.pays(kind.shape)) return false;
   }
   Call& of = known != calls_.end() ? known->second : calls_[call];
   if (known == calls_.end()) {
@@ -160,8 +162,13 @@ bool HeldCalls::hold(std::uint32_t call, std::uint32_t member) {
 /// Of a call that all members have begun. None if it has to be replayed.
 std::optional<std::vector<TimePoint>> HeldCalls::ends(std::uint32_t call, const Kind& kind,
                                                       const std::vector<TimePoint>& begins) {
-  if (kind.learns == kNone) return kind.plan->ends(begins);
-  return learned_.ends(kind.learns, begins, [&](const std::vector<TimePoint>& from_zero) {
+  if (kind.all_alone) {
+    const auto by_plan = [&](const std::vector<TimePoint>& from) { return kind.plan->ends(from); };
+    if (kind.plan->messages() < kFewMessages * begins.size()) return by_plan(begins);
+    if (auto known = learned_.ends(kind.shape, begins, by_plan)) return known;
+    return by_plan(begins);
+  }
+  return learned_.ends(kind.shape, begins, [&](const std::vector<TimePoint>& from_zero) {
     return reused_->replayed_alone(call, from_zero);
   });
 }
@@ -189,7 +196,6 @@ void HeldCalls::end_members(std::uint32_t call, std::uint32_t generation) {
   } else {
     if (of.met) std::erase(met_, call);
     release(call, kind.shared);
-    if (kind.learns != kNone) learned_.count_use(kind.learns);
     calls_.erase(found);
     collectives_->count_held(call, false);
     reused_->count_held_use(call);
@@ -228,7 +234,7 @@ std::vector<HeldCalls::Begin> HeldCalls::release_met() {
       release(call, kind.links_of[member]);
     }
     release(call, kind.shared);
-    if (kind.learns != kNone) learned_.count_met(kind.learns);
+    if (!kind.all_alone) learned_.count_met(kind.shape);
     calls_.erase(call);
     collectives_->count_held(call, false);
     collectives_->replay_held(call);
