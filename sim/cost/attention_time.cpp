@@ -38,11 +38,25 @@ std::int64_t block_of(const AttentionFigures& figures, std::int64_t head_size) {
   return row.block > 0 ? row.block : figures.block;
 }
 
+/// Of one head: blocks of queries, all of them or those which see some of the keys. A block has
+/// queries of one document (flash_attn_varlen_func of FlashAttention: blocks of each sequence of
+/// the batch apart).
+std::int64_t blocks_of_queries(const Kernel& kernel, std::int64_t block) {
+  if (kernel.masked) {
+    std::int64_t out = 0;
+    for (const std::int64_t queries : kernel.masked->runs) out += ceil_div(queries, block);
+    return out;
+  }
+  const bool whole = kernel.causal && kernel.n == kernel.m;
+  return whole ? query_blocks(kernel.visible, kernel.m, block) : ceil_div(kernel.m, block);
+}
+
 /// Keys that a query attends to in the mean. Where there are more keys than queries, the queries
 /// are the last of them.
 double mean_keys(const Kernel& kernel) {
   const auto keys = static_cast<double>(kernel.n);
   const auto queries = static_cast<double>(kernel.m);
+  if (kernel.masked) return kernel.masked->pairs / kernel.masked->queries;
   if (!kernel.causal) return keys;
   if (kernel.n == kernel.m && kernel.visible.limits(kernel.m)) {
     return visible_pairs(kernel.visible, kernel.m) / queries;
@@ -56,6 +70,7 @@ double mean_keys(const Kernel& kernel) {
 
 /// Keys that the query with most of them attends to.
 double most_keys(const Kernel& kernel) {
+  if (kernel.masked) return static_cast<double>(kernel.masked->most_keys);
   const bool limited = kernel.causal && kernel.visible.limits(kernel.n);
   return static_cast<double>(limited ? most_visible(kernel.visible, kernel.n) : kernel.n);
 }
@@ -69,14 +84,13 @@ double attention_seconds(const Kernel& kernel, const AttentionFigures& figures, 
   const double overhead = kernel.causal ? overheads.causal : overheads.full;
   const std::int64_t head_size = round_up(kernel.k, figures.head_grain);
   const std::int64_t block = block_of(figures, head_size);
-  // A block has queries of one document (flash_attn_varlen_func of FlashAttention: blocks of each
-  // sequence of the batch apart).
-  const bool whole = kernel.causal && kernel.n == kernel.m;
-  const std::int64_t rows =
-      whole ? query_blocks(kernel.visible, kernel.m, block) : ceil_div(kernel.m, block);
-  const auto count = static_cast<double>(kernel.batches * rows);
+  const std::int64_t rows = blocks_of_queries(kernel, block);
+  if (rows == 0) return 0;  // all keys are hidden
+  const std::int64_t batches = kernel.masked ? kernel.masked->heads : kernel.batches;
+  const double queries = kernel.masked ? kernel.masked->queries : static_cast<double>(kernel.m);
+  const auto count = static_cast<double>(batches * rows);
   const double padding = static_cast<double>(head_size) / static_cast<double>(kernel.k) *
-                         static_cast<double>(rows * block) / static_cast<double>(kernel.m);
+                         static_cast<double>(rows * block) / queries;
   const double keys = mean_keys(kernel);
   const double mean = kernel.flops * padding * (1 + overhead / keys) / count;
   const double longest = mean * (most_keys(kernel) + overhead) / (keys + overhead);
@@ -84,7 +98,7 @@ double attention_seconds(const Kernel& kernel, const AttentionFigures& figures, 
   const auto processors = static_cast<double>(places);
   const double busiest = kernel.causal
                              ? std::max(mean * count / processors, longest)
-                             : mean * static_cast<double>(ceil_div(kernel.batches * rows, places));
+                             : mean * static_cast<double>(ceil_div(batches * rows, places));
   const Share share =
       efficiency(figures, head_size, backward ? &OfHeadSize::backward : &OfHeadSize::forward);
   return busiest / (peak.per_second() / processors * share);

@@ -21,19 +21,21 @@ class RoutineUses {
   explicit RoutineUses(const Program& program) {
     for (const Routine& routine : program.routines) {
       bool microbatch = false;
-      for (const Operation& operation : routine.operations)
+      for (const Operation& operation : routine.operations) {
+        if (operation.visible.packed.any()) names_one_ = true;
         for (const auto* refs : {&operation.reads, &operation.writes})
           for (const Ref& ref : *refs) {
             if (program.tensors[ref.tensor].scope != Scope::microbatch) continue;
             microbatch = true;
             if (ref.microbatch) names_one_ = true;
           }
+      }
       uses_.push_back(microbatch);
     }
   }
 
   [[nodiscard]] bool microbatch(const Call& call) const { return uses_[call.routine]; }
-  /// Some operand names a microbatch by its number.
+  /// Some operand names a microbatch by its number, or documents of microbatches differ.
   [[nodiscard]] bool names_one() const { return names_one_; }
 
  private:

@@ -27,8 +27,9 @@ double triangle(std::int64_t n) {
   return static_cast<double>(n) * static_cast<double>(n + 1) / 2;
 }
 
-/// Pairs of a document, or of a part from its begin on.
-double pairs_of_document(const VisibleKeys& visible, std::int64_t begin, std::int64_t tokens) {
+}  // namespace
+
+double pairs_in_document(const VisibleKeys& visible, std::int64_t begin, std::int64_t tokens) {
   const std::int64_t window = visible.window;
   if (window == 0) return triangle(tokens);
   if (!visible.chunked) {
@@ -42,8 +43,6 @@ double pairs_of_document(const VisibleKeys& visible, std::int64_t begin, std::in
          triangle(rest % window);
 }
 
-}  // namespace
-
 std::int64_t VisibleKeys::document_begin(std::int64_t token) const {
   if (documents.empty()) return 0;
   const std::int64_t all = std::accumulate(documents.begin(), documents.end(), std::int64_t{0});
@@ -56,10 +55,16 @@ std::int64_t VisibleKeys::document_begin(std::int64_t token) const {
   return begin;
 }
 
+VisibleKeys VisibleKeys::of_sequence(std::int64_t index, std::int64_t tokens) const {
+  VisibleKeys out{.window = window, .chunked = chunked, .documents = documents};
+  if (packed.any()) out.documents = packed.of_sequence(index, tokens);
+  return out;
+}
+
 double limited_pairs(const VisibleKeys& visible, std::int64_t queries) {
   double out = 0;
   for_each_document(visible, queries, [&](std::int64_t begin, std::int64_t tokens) {
-    out += pairs_of_document(visible, begin, tokens);
+    out += pairs_in_document(visible, begin, tokens);
   });
   return out;
 }
@@ -85,6 +90,15 @@ double visible_pairs(const VisibleKeys& visible, std::int64_t sequence) {
   const double half = s * s / 2;
   if (!visible.limits(sequence)) return half;
   return std::min(half, limited_pairs(visible, sequence));
+}
+
+double mean_pairs(const VisibleKeys& visible, std::int64_t sequence, std::int64_t count) {
+  if (!visible.packed.any()) return visible_pairs(visible, sequence);
+  LOCKSTEP_CHECK(count > 0);
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    sum += visible_pairs(visible.of_sequence(i, sequence), sequence);
+  return sum / static_cast<double>(count);
 }
 
 std::int64_t most_visible(const VisibleKeys& visible, std::int64_t sequence) {

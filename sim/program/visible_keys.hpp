@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/program/packed_documents.hpp"
+
 namespace lockstep {
 
 /// Keys visible to a query of causal attention, among those up to its own.
@@ -12,7 +14,11 @@ struct VisibleKeys {
   /// Tokens of the documents packed into a sequence, in order and from the first again until it is
   /// full; keys of other documents are not visible. Empty: the sequence is one document.
   std::vector<std::int64_t> documents{};
+  /// Instead of `documents`, where sequences differ: of_sequence() resolves them.
+  PackedDocuments packed{};
 
+  /// What a query of sequence `index` of the step sees.
+  [[nodiscard]] VisibleKeys of_sequence(std::int64_t index, std::int64_t tokens) const;
   [[nodiscard]] bool sees(std::int64_t query, std::int64_t key) const {
     if (key > query || (!documents.empty() && key < document_begin(query))) return false;
     if (window == 0) return true;
@@ -22,12 +28,17 @@ struct VisibleKeys {
   [[nodiscard]] std::int64_t document_begin(std::int64_t token) const;
   /// Whether some queries of a sequence do not see all earlier keys.
   [[nodiscard]] bool limits(std::int64_t sequence) const {
-    return (window > 0 && window < sequence) ||
+    return (window > 0 && window < sequence) || packed.any() ||
            (!documents.empty() && documents.front() < sequence);
   }
 
   friend bool operator==(const VisibleKeys&, const VisibleKeys&) = default;
 };
+
+/// Pairs of a query and a visible key of the first `tokens` tokens of a document that begins at
+/// `begin`.
+[[nodiscard]] double pairs_in_document(const VisibleKeys& visible, std::int64_t begin,
+                                       std::int64_t tokens);
 
 /// Pairs of a query and a visible key of the first `queries` queries of a sequence, counted one by
 /// one.
@@ -42,6 +53,10 @@ struct VisibleKeys {
 /// of the square; with them, the sum over queries, capped at that half (a window close to the
 /// sequence length would exceed it by half a diagonal).
 [[nodiscard]] double visible_pairs(const VisibleKeys& visible, std::int64_t sequence);
+
+/// The same of the mean sequence of a step of so many.
+[[nodiscard]] double mean_pairs(const VisibleKeys& visible, std::int64_t sequence,
+                                std::int64_t count);
 
 /// Keys visible to the query of a sequence that sees most of them.
 [[nodiscard]] std::int64_t most_visible(const VisibleKeys& visible, std::int64_t sequence);

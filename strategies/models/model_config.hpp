@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -150,6 +151,7 @@ struct TransformerConfig {
   /// Tokens of the documents packed into every sequence, in order and from the first again until it
   /// is full; tokens attend to their own document. Empty: a sequence is one document.
   std::vector<std::int64_t> documents{};
+  PackedDocuments packed{};  // instead, where sequences differ
   std::optional<TokenPrediction> mtp{};
   /// `sequence` is then its tokens, `vocabulary` the number of classes.
   std::optional<ImageInput> image{};
@@ -172,9 +174,14 @@ struct TransformerConfig {
          (index + 1) % config.experts->every == 0;
 }
 
-/// Whether sequences hold several documents.
+/// Whether some sequences hold several documents.
 [[nodiscard]] inline bool has_documents(const TransformerConfig& config) {
-  return !config.documents.empty() && config.documents.front() < config.sequence;
+  if (config.packed.drawn) return true;
+  const auto parts = [&config](const std::vector<std::int64_t>& documents) {
+    return !documents.empty() && documents.front() < config.sequence;
+  };
+  return parts(config.documents) ||
+         std::any_of(config.packed.lists.begin(), config.packed.lists.end(), parts);
 }
 
 /// Whether layer `index` (from 0) has windowed attention, even if the sequence is shorter.

@@ -84,7 +84,9 @@ void append_parallel_halves(BlockBuilder& block, const TransformerParts& parts, 
 VisibleKeys TransformerParts::visible() const {
   VisibleKeys out;
   if (layer.windowed) out = {.window = config.window->size, .chunked = config.window->chunked};
-  if (has_documents(config)) out.documents = config.documents;
+  if (!has_documents(config)) return out;
+  out.documents = config.documents;
+  out.packed = config.packed;
   return out;
 }
 

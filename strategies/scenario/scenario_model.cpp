@@ -1,6 +1,7 @@
 #include "strategies/scenario/scenario_model.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <variant>
 
 #include "sim/config/json/json_schema.hpp"
@@ -28,6 +29,34 @@ std::string_view name_of(Positions positions) {
 std::string_view name_of(QueryKeyNorm norm) {
   if (norm == QueryKeyNorm::all_heads) return "all_heads";
   return norm == QueryKeyNorm::per_head ? "per_head" : "shared";
+}
+
+JsonValue json_of_lengths(const std::vector<std::int64_t>& lengths) {
+  std::vector<JsonValue> out;
+  for (const std::int64_t tokens : lengths) out.push_back(json_of(tokens));
+  return json_of(std::move(out));
+}
+
+std::optional<JsonValue> json_of_documents(const TransformerConfig& model) {
+  if (const auto& drawn = model.packed.drawn) {
+    const auto seed = static_cast<std::int64_t>(drawn->seed);
+    if (drawn->kind == DocumentDraw::Kind::uniform)
+      return json_object({{"distribution", json_of("uniform")},
+                          {"shortest", json_of(drawn->shortest)},
+                          {"longest", json_of(drawn->longest)},
+                          {"seed", json_of(seed)}});
+    return json_object({{"distribution", json_of("lognormal")},
+                        {"mean", json_of(drawn->mean)},
+                        {"sigma", json_of(drawn->sigma)},
+                        {"seed", json_of(seed)}});
+  }
+  if (!model.packed.lists.empty()) {
+    std::vector<JsonValue> lists;
+    for (const auto& lengths : model.packed.lists) lists.push_back(json_of_lengths(lengths));
+    return json_of(std::move(lists));
+  }
+  if (model.documents.empty()) return std::nullopt;
+  return json_of_lengths(model.documents);
 }
 
 bool has_key(const JsonValue& value, std::string_view key) {
@@ -147,11 +176,7 @@ void set_features(const TransformerConfig& model, const Set& set) {
                                {"full_every", json_of(window->full_every)},
                                {"full_rotary", json_of(window->full_rotary)}}));
   }
-  if (!model.documents.empty()) {
-    std::vector<JsonValue> documents;
-    for (const std::int64_t tokens : model.documents) documents.push_back(json_of(tokens));
-    set("documents", json_of(std::move(documents)));
-  }
+  if (auto documents = json_of_documents(model)) set("documents", std::move(*documents));
 }
 
 /// What vision and diffusion transformers have in common.

@@ -45,7 +45,7 @@ class LoweredJob {
          .choice = choice_,
          .endpoint = [&job](int rank) { return job.gpus[static_cast<std::size_t>(rank)]; },
          .slowdown = job.cost.slowdown_while_communicating(),
-         .speeds = job.options.speeds,
+         .speeds = kernels.with_loads(job.options.speeds),
          .calls_in_turn = order_of_calls_is_free(network(), job.options.network)});
     LOCKSTEP_CHECK(lowered_.workload.speed_changes.empty());
   }

@@ -116,8 +116,10 @@ class Simulation {
         cost_{cost},
         options_{options},
         network_{choice.network()},
-        choice_{choice} {
+        choice_{choice},
+        kernels_{program, cost, host()} {
     choice_.begin_report();
+    speeds_ = kernels_.with_loads(options.speeds);
     decide();
   }
 
@@ -205,8 +207,8 @@ class Simulation {
           fold_ || classes_ || all_are_quick ? Fidelity::all_ranks : Fidelity::representatives;
     }
     if (!fold_) choice_.begin_report();
-    if (fidelity_ == Fidelity::representatives && !options_.speeds.empty())
-      kinds_.emplace(program_, roles_.all(), options_.speeds);
+    if (fidelity_ == Fidelity::representatives && !speeds_.empty())
+      kinds_.emplace(program_, roles_.all(), speeds_);
     ranks_ = ranks();
     check_room();
   }
@@ -285,7 +287,7 @@ class Simulation {
                                       .model = options_.network,
                                       .choice = choice_,
                                       .endpoint = endpoints(),
-                                      .speeds = options_.speeds});
+                                      .speeds = speeds_});
   }
 
   [[nodiscard]] bool helps(bool free) const {
@@ -320,16 +322,15 @@ class Simulation {
   void lower() {
     if (fidelity_ == Fidelity::representatives)
       times_.emplace(program_, cluster_, network_, options_.network, choice_, endpoints());
-    const KernelTimes kernels{program_, cost_, host()};
     lowered_ = lower_program({.program = program_,
                               .roles = roles_.all(),
                               .ranks = ranks_,
-                              .kernels = kernels,
+                              .kernels = kernels_,
                               .choice = choice_,
                               .times = times_ ? &*times_ : nullptr,
                               .endpoint = endpoints(),
                               .slowdown = cost_.slowdown_while_communicating(),
-                              .speeds = options_.speeds,
+                              .speeds = speeds_,
                               .fold = fold_.get(),
                               .kinds = kinds_ ? &*kinds_ : nullptr,
                               .on_progress = options_.on_lowering,
@@ -415,6 +416,8 @@ class Simulation {
   const SimulationOptions& options_;
   const Network& network_;
   CollectiveChoice& choice_;
+  KernelTimes kernels_;
+  RankSpeeds speeds_;  // with loads
   Fidelity fidelity_ = Fidelity::automatic;
   std::unique_ptr<FoldedTrainingStep> fold_;
   /// Of a step that is to be folded, but all of whose ranks are simulated.

@@ -87,7 +87,7 @@ struct Attention {
         team, rows.count, count, at.width(), [&](int i, int x) { return held.q.at(i, x); },
         [&](int x, int j) { return held.k.at(j, x); },
         [&](int i, int j, Real score) {
-          const bool sees = at.sees(rows.first + i, t + j);
+          const bool sees = at.sees(rows.b, rows.first + i, t + j);
           held.p.at(i, j) = sees ? score * at.factor() : nothing<Real>();
         });
     team.wait();

@@ -70,7 +70,7 @@ struct AttentionGradient {
         team, queries, keys, at.width(), [&](int i, int x) { return q.at(i, x); },
         [&](int x, int j) { return k.at(j, x); },
         [&](int i, int j, Real score) {
-          const bool sees = at.sees(query + i, key + j);
+          const bool sees = at.sees(b, query + i, key + j);
           s.at(i, j) = sees ? std::exp(score * at.factor() - weights[i]) : Real{0};
         });
     multiply<Real>(  // each lane those that it has just done

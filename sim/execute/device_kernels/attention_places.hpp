@@ -16,11 +16,11 @@ namespace lockstep::kernels {
   return window == 0 || query - key < window;
 }
 
-/// First key of the document of a query, of a table that may be absent.
+/// First key of the document of a query of one of the samples, of a table that may be absent.
 template <class Args>
 [[nodiscard]] LOCKSTEP_BOTH std::int64_t document_begin(const Args& a, int table,
-                                                        std::int64_t query) {
-  return a.table[table] == nullptr ? 0 : a.table[table][query];
+                                                        std::int64_t index) {
+  return a.table[table] == nullptr ? 0 : a.table[table][index];
 }
 
 /// What attention begins with: nothing, an output and its statistics which it reads as operands 3
@@ -32,11 +32,11 @@ struct AttentionStart {
 };
 
 /// Operands of attention. Tables: positions of queries, positions of keys, key head per head, index
-/// in the batch, index of the head, first key of the query's document (none: all). Sizes: queries,
-/// keys, heads, key heads, head size, value size, whether causal, what else takes part (see
-/// AttentionStart), heads and tokens of the whole tensor, first sample, queries and keys per tile,
-/// window (0: all earlier keys; negative: chunks of that many tokens), samples. Numbers: scale of
-/// scores, dropout probability.
+/// in the batch, index of the head, first key of the document of each sample's queries (none: all).
+/// Sizes: queries, keys, heads, key heads, head size, value size, whether causal, what else takes
+/// part (see AttentionStart), heads and tokens of the whole tensor, first sample, queries and keys
+/// per tile, window (0: all earlier keys; negative: chunks of that many tokens), samples. Numbers:
+/// scale of scores, dropout probability.
 template <class Real, class Args>
 struct AttentionPlaces {
   const Args& a;
@@ -65,9 +65,9 @@ struct AttentionPlaces {
                                                      std::int64_t head) const {
     return (b * heads() + head) * queries() + s;
   }
-  [[nodiscard]] LOCKSTEP_BOTH bool sees(std::int64_t s, std::int64_t t) const {
+  [[nodiscard]] LOCKSTEP_BOTH bool sees(std::int64_t b, std::int64_t s, std::int64_t t) const {
     return a.size[6] == 0 || (is_visible(a.at(0, s), a.at(1, t), a.size[13]) &&
-                              a.at(1, t) >= document_begin(a, 5, s));
+                              a.at(1, t) >= document_begin(a, 5, b * queries() + s));
   }
   /// Whether any of these queries may attend to any of these keys, ignoring windows.
   [[nodiscard]] LOCKSTEP_BOTH bool meet(std::int64_t s, std::int64_t rows, std::int64_t t,

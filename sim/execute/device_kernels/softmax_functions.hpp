@@ -9,7 +9,8 @@
 namespace lockstep::kernels {
 
 /// [scores] -> [probabilities], a team per row; positions of queries, positions of keys, first key
-/// of the query's document (none: all); keys, queries, whether causal, window as in AttentionPlaces
+/// of the document of each sample's queries (none: all); keys, queries, whether causal, window as
+/// in AttentionPlaces, rows of a sample
 template <class Real, class Args = Arguments>
 struct Softmax {
   Args a;
@@ -17,7 +18,8 @@ struct Softmax {
   LOCKSTEP_BOTH void operator()(std::int64_t row, Team& team) const {
     const std::int64_t keys = a.size[0];
     const std::int64_t token = a.at(0, row % a.size[1]);
-    const std::int64_t begin = document_begin(a, 2, row % a.size[1]);
+    const std::int64_t begin =
+        a.table[2] == nullptr ? 0 : a.table[2][row / a.size[4] * a.size[1] + row % a.size[1]];
     const auto sees = [&](std::int64_t t) {
       return a.size[2] == 0 || (is_visible(token, a.at(1, t), a.size[3]) && a.at(1, t) >= begin);
     };

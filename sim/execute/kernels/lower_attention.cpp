@@ -97,12 +97,9 @@ void tell(const Lowering& to, KernelLaunch& launch, const Sides& sides) {
                   window_of(*call.operation),
                   of.q.axes[0].length()};
   launch.numbers = {1 / std::sqrt(static_cast<double>(of.q.axes[3].size)), call.operation->dropout};
-  launch.tables = {table_of(of.q.axes[1].at),
-                   table_of(of.k.axes[1].at),
-                   table_of(groups_of(call, of.q, of.k)),
-                   table_of(of.q.axes[0].at),
-                   table_of(of.q.axes[2].at),
-                   document_begins(*call.operation, of.q.axes[1])};
+  launch.tables = {
+      table_of(of.q.axes[1].at), table_of(of.k.axes[1].at), table_of(groups_of(call, of.q, of.k)),
+      table_of(of.q.axes[0].at), table_of(of.q.axes[2].at), document_begins(call, of.q)};
   launch.draw = call.draw;
 }
 

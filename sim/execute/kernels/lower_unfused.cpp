@@ -178,6 +178,13 @@ void attention_context_backward(Lowering& to) {
                 {to.written(gradient_of(Operand::v)), v.by_token()});
 }
 
+/// At least 1: scores without rows have no sample either.
+[[nodiscard]] std::int64_t rows_of_sample(const PartLayout& scores) {
+  const PartAxis* samples = scores.find(Dim::batch);
+  const std::int64_t count = samples == nullptr ? 1 : samples->length();
+  return std::max<std::int64_t>(1, rows_of(scores) / std::max<std::int64_t>(1, count));
+}
+
 void softmax(Lowering& to) {
   const PartLayout& scores = to.to(Operand::probabilities);
   const PartAxis& keys = scores.axes.back();
@@ -185,9 +192,9 @@ void softmax(Lowering& to) {
   KernelLaunch& launch = to.each(F::softmax);
   launch.count = rows_of(scores);
   launch.sizes = {keys.length(), queries == nullptr ? 1 : queries->length(),
-                  to.operation().causal ? 1 : 0, window_of(to.operation())};
+                  to.operation().causal ? 1 : 0, window_of(to.operation()), rows_of_sample(scores)};
   launch.tables = {queries == nullptr ? nullptr : table_of(queries->at), table_of(keys.at),
-                   queries == nullptr ? nullptr : document_begins(to.operation(), *queries)};
+                   queries == nullptr ? nullptr : document_begins(to.call, scores)};
 }
 
 void softmax_backward(Lowering& to) {

@@ -1,5 +1,6 @@
 #include "sim/execute/kernels/lowering_parts.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/base/check.hpp"
@@ -61,11 +62,18 @@ KernelLaunch launch_of(KernelFunction function, std::int64_t count) {
   return out;
 }
 
-TablePtr document_begins(const Operation& attention, const PartAxis& queries) {
-  if (attention.visible.documents.empty()) return nullptr;
+TablePtr document_begins(const KernelSettings& call, const PartLayout& queries) {
+  const VisibleKeys& visible = call.operation->visible;
+  if (visible.documents.empty() && !visible.packed.any()) return nullptr;
+  const PartAxis& tokens = *queries.find(Dim::sequence);
+  const PartAxis* samples = queries.find(Dim::batch);
   Table out;
-  for (const std::int64_t query : queries.at)
-    out.push_back(attention.visible.document_begin(query));
+  for (const std::int64_t sample : samples == nullptr ? Table{0} : samples->at) {
+    const std::int64_t index = call.first_sample + std::max<std::int64_t>(0, sample);
+    const VisibleKeys of_sample = visible.of_sequence(index, tokens.size);
+    for (const std::int64_t query : tokens.at)
+      out.push_back(query < 0 ? 0 : of_sample.document_begin(query));
+  }
   return std::make_shared<const Table>(std::move(out));
 }
 

@@ -85,7 +85,7 @@ struct Lowering {
 
 /// First key of the document of each of these queries: table of kernels::is_visible; null where a
 /// sequence is one document.
-[[nodiscard]] TablePtr document_begins(const Operation& attention, const PartAxis& queries);
+[[nodiscard]] TablePtr document_begins(const KernelSettings& call, const PartLayout& queries);
 
 [[nodiscard]] KernelLaunch launch_of(KernelFunction function, std::int64_t count);
 /// Null if the table is 0, 1, 2 ...

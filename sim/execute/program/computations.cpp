@@ -66,8 +66,9 @@ const LoweredOperation& Computations<Real>::lowered(int rank, const KernelCall<R
     fits = fits && known.layouts[i++] == each.layout;
   for (const KernelResult<Real>& each : call.writes)
     fits = fits && known.layouts[i++] == each.layout;
-  const bool by_step =  // draws of dropout, rates of an optimizer
-      call.operation->dropout > 0 || class_of(call.operation->kind) == OperationClass::optimizer;
+  const bool by_step =  // draws of dropout, documents of a microbatch, rates of an optimizer
+      call.operation->dropout > 0 || call.operation->visible.packed.any() ||
+      class_of(call.operation->kind) == OperationClass::optimizer;
   if (fits && !by_step) return known.operation;
   known.operation = lower_operation(call, std::vector<bool>(call.writes.size(), false));
   known.layouts.clear();
@@ -94,8 +95,8 @@ KernelSettings Computations<Real>::settings(const RankCursor& cursor, std::uint3
     const MeshSubAxes& partial = cursor.role->tensor(write_of(what, Operand::y)).partial;
     out.adds_bias = state_.program().mesh.coordinate(cursor.rank, partial) == 0;
   }
-  if (what.operation->dropout > 0) {
-    out.draw = draw_of(what);
+  if (what.operation->dropout > 0) out.draw = draw_of(what);
+  if (what.operation->dropout > 0 || what.operation->visible.packed.any()) {
     out.first_sample = first_sample(what, cursor.role->tensor(what.reads[0]));
   }
   return out;

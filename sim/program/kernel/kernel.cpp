@@ -17,9 +17,8 @@ Dtype math_of(const Program& program, const Operation& operation) {
   return of.empty() ? Dtype::fp32 : tensor_of(program, of.front()).dtype;
 }
 
-}  // namespace
-
-Kernel kernel_of(const Program& program, const Routine& routine, std::size_t operation) {
+Kernel make_kernel(const Program& program, const Routine& routine, std::size_t operation,
+                   const MaskedAttention* masked) {
   const Operation& of = routine.operations.at(operation);
   Kernel kernel;
   kernel.kind = of.kind;
@@ -32,11 +31,22 @@ Kernel kernel_of(const Program& program, const Routine& routine, std::size_t ope
   if (of.kind == OperationKind::dropout) kernel.read_elementwise = is_read_elementwise(routine, of);
   if (row.work == WorkRule::gemm) set_matmul(kernel, program, routine, of);
   if (row.work == WorkRule::cast) set_cast(kernel, program, of);
-  if (row.work == WorkRule::attention) set_attention(kernel, program, of);
+  if (row.work == WorkRule::attention) set_attention(kernel, program, of, masked);
   if (row.work == WorkRule::unfused_attention) set_unfused_attention(kernel, program, of);
   if (row.work == WorkRule::convolution) set_convolution(kernel, program, of);
   if (row.work == WorkRule::gemm_series) set_series(kernel, program, of);
   return kernel;
+}
+
+}  // namespace
+
+Kernel kernel_of(const Program& program, const Routine& routine, std::size_t operation) {
+  return make_kernel(program, routine, operation, nullptr);
+}
+
+Kernel kernel_of(const Program& program, const Routine& routine, std::size_t operation,
+                 const MaskedAttention& masked) {
+  return make_kernel(program, routine, operation, &masked);
 }
 
 }  // namespace lockstep

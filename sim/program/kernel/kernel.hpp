@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/program/program.hpp"
@@ -22,6 +23,18 @@ struct SeriesGemm {
   }
 };
 
+/// What a mask leaves of fused attention on one rank: of each head, of all sequences together.
+struct MaskedAttention {
+  std::int64_t heads = 1;
+  std::vector<std::int64_t> runs{};  // adjacent queries of one document which see some of the keys
+  double pairs = 0;                  // of a query and a key that it sees
+  double queries = 0;                // of all runs
+  double keys = 0;                   // that a run's queries see, of all runs
+  std::int64_t most_keys = 0;        // of the query that sees most
+
+  friend bool operator==(const MaskedAttention&, const MaskedAttention&) = default;
+};
+
 struct Kernel {
   OperationClass of = OperationClass::elementwise;
   OperationKind kind = OperationKind::fill;
@@ -39,6 +52,7 @@ struct Kernel {
   bool causal = false;
   VisibleKeys visible{};  // attention
   bool zigzag = false;    // attention of fewer queries than keys: a zigzag part, else the last ones
+  std::optional<MaskedAttention> masked{};  // attention whose ranks have unequal work
   bool backward = false;
   bool bias = false;  // matmul: adds a bias to its result
   /// matmul: an activation function, dropout or addition reads its result next. dropout: an
@@ -61,5 +75,9 @@ struct Kernel {
 /// as wide (n) or as deep (k) as all together; the others have none.
 [[nodiscard]] Kernel kernel_of(const Program& program, const Routine& routine,
                                std::size_t operation);
+/// The same for attention of which a mask leaves so much. Where ranks differ (AttentionLoads), the
+/// kernel above is that of the busiest one in the first microbatch.
+[[nodiscard]] Kernel kernel_of(const Program& program, const Routine& routine,
+                               std::size_t operation, const MaskedAttention& masked);
 
 }  // namespace lockstep

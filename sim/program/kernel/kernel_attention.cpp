@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/program/kernel/attention_loads.hpp"
 #include "sim/program/kernel/kernel_traffic.hpp"
 
 namespace lockstep {
@@ -86,8 +87,8 @@ std::int64_t parts_of(const AttentionShape& shape) {
   return std::max<std::int64_t>(1, std::llround(shape.keys / shape.queries));
 }
 
-/// Pairs of a query and a key that it sees, of all heads. Windows and documents need the
-/// keys of the sequence whole on a rank: layout_problems() refuses rings with them.
+/// Pairs of a query and a key that it sees, of all heads. Windows need the keys of the sequence
+/// whole on a rank: layout_problems() refuses rings with them.
 double pairs_of(const Kernel& kernel, const AttentionShape& shape) {
   if (!kernel.causal) return shape.batches * shape.queries * shape.keys;
   const std::int64_t parts = parts_of(shape);
@@ -106,11 +107,33 @@ void set_shape(Kernel& kernel, const AttentionShape& shape, double flops) {
   kernel.flops = flops;
 }
 
+/// The busiest place in the first microbatch.
+MaskedAttention busiest_of(const AttentionLoads& loads) {
+  const std::vector<MaskedAttention> all = loads.loads(0);
+  return *std::max_element(all.begin(), all.end(),
+                           [](const auto& a, const auto& b) { return a.pairs < b.pairs; });
+}
+
+/// Only blocks that the mask leaves are computed, and only their operands read.
+void set_masked(Kernel& kernel, const AttentionShape& shape, const MaskedAttention& masked) {
+  kernel.causal = true;
+  const double sequences = shape.batches / static_cast<double>(masked.heads);
+  const double queries = masked.queries / (shape.queries * sequences);
+  const double keys = std::min(1.0, masked.keys / (shape.keys * sequences));
+  kernel.moved_bytes *= (queries + keys) / 2;
+  kernel.masked = masked;
+}
+
 }  // namespace
 
 double mean_over_busiest(const Program& program, const Operation& operation) {
   const bool fused = row_of(operation.kind).work == WorkRule::attention;
   if (!fused || !operation.causal) return 1;
+  if (const auto loads = AttentionLoads::of(program, operation)) {
+    double sum = 0;
+    for (const MaskedAttention& each : loads->loads(0)) sum += each.pairs;
+    return sum > 0 ? sum / loads->places() / busiest_of(*loads).pairs : 1;
+  }
   const AttentionShape shape = fused_shape(program, operation);
   const std::int64_t parts = parts_of(shape);
   if (parts > 1 && operation.visible.limits(whole(shape.keys))) {
@@ -129,10 +152,14 @@ double mean_over_busiest(const Program& program, const Operation& operation) {
 
 /// Forward q k^T and p v. Backward both again for each operand, and q k^T again: 5 GEMMs where
 /// forward has 2 (Dao et al. 2022, arXiv 2205.14135, algorithm 4).
-void set_attention(Kernel& kernel, const Program& program, const Operation& operation) {
+void set_attention(Kernel& kernel, const Program& program, const Operation& operation,
+                   const MaskedAttention* masked) {
   AttentionShape shape = fused_shape(program, operation);
-  mask(kernel, operation, shape);
-  const double pairs = pairs_of(kernel, shape);
+  const auto loads = AttentionLoads::of(program, operation);
+  if (loads) set_masked(kernel, shape, masked != nullptr ? *masked : busiest_of(*loads));
+  if (!loads) mask(kernel, operation, shape);
+  const double pairs = loads ? static_cast<double>(kernel.masked->heads) * kernel.masked->pairs
+                             : pairs_of(kernel, shape);
   const double by_key = 2 * pairs * shape.key_size;
   const double by_value = 2 * pairs * shape.value_size;
   const bool backward = writes(operation, gradient_of(Operand::q));

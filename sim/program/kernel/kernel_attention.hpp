@@ -4,8 +4,10 @@
 
 namespace lockstep {
 
-/// Sets shape and FLOPs of fused attention.
-void set_attention(Kernel& kernel, const Program& program, const Operation& operation);
+/// Sets shape and FLOPs of fused attention; `masked`: what a mask leaves of it on a rank, nullptr:
+/// on the busiest one.
+void set_attention(Kernel& kernel, const Program& program, const Operation& operation,
+                   const MaskedAttention* masked);
 /// The same for GEMMs of unfused attention.
 void set_unfused_attention(Kernel& kernel, const Program& program, const Operation& operation);
 

@@ -40,6 +40,9 @@ struct FlopConvention {
   bool documents = false;  // sequences hold several documents (set by counting)
   /// Of the tokens sent to experts, at most so many are computed: a capacity factor below 1.
   double admitted = 1;
+  /// Sequences of a step, over which the mean is taken where documents differ between them; 0: over
+  /// all that are listed, or the first 1,024 that are drawn.
+  std::int64_t sequences = 0;
   /// The convention in words, printed with an MFU.
   [[nodiscard]] std::string words() const;
 };

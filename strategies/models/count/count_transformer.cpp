@@ -91,15 +91,25 @@ void add_experts(const TransformerConfig& c, ParameterCount& out) {
   if (e.shared > 0) out.mlp += mlp_of(c, e.shared * e.shared_ffn);
 }
 
+std::int64_t sequences_of(const TransformerConfig& c, const FlopConvention& convention) {
+  constexpr std::int64_t kDrawn = 1024;
+  if (convention.sequences > 0) return convention.sequences;
+  return c.packed.drawn ? kDrawn : std::max<std::int64_t>(1, std::ssize(c.packed.lists));
+}
+
 /// q k^T and the weighted sum of values, of all heads of one layer.
-double attention_flops(const TransformerConfig& c, bool causal, bool windowed) {
+double attention_flops(const TransformerConfig& c, const FlopConvention& convention,
+                       bool windowed) {
+  const bool causal = convention.causal && c.causal;
   const std::int64_t keys = c.latent ? c.latent->key_size + c.latent->rotary_size : c.head_size;
   const std::int64_t values = c.latent ? c.latent->value_size : c.head_size;
   VisibleKeys visible;
   if (windowed) visible = {.window = c.window->size, .chunked = c.window->chunked};
   if (has_documents(c)) visible.documents = c.documents;
+  if (has_documents(c)) visible.packed = c.packed;
   const bool all = !causal && !visible.limits(c.sequence);
-  const double pairs = all ? elements(c.sequence, c.sequence) : visible_pairs(visible, c.sequence);
+  const double pairs = all ? elements(c.sequence, c.sequence)
+                           : mean_pairs(visible, c.sequence, sequences_of(c, convention));
   return 2 * pairs * elements(c.heads, keys + values);
 }
 
@@ -126,12 +136,12 @@ void add_prediction(const TransformerConfig& c, ParameterCount& out) {
   out.norms += c.mtp->layers * 3 * norm_of(c, c.hidden);
 }
 
-double attention_flops(const TransformerConfig& c, bool causal) {
+double attention_flops(const TransformerConfig& c, const FlopConvention& convention) {
   std::int64_t windowed = 0;
   const std::int64_t layers = all_layers(c);
   for (std::int64_t i = 0; i < layers; ++i) windowed += is_windowed(c, like(c, i)) ? 1 : 0;
-  double out = static_cast<double>(layers - windowed) * attention_flops(c, causal, false);
-  if (windowed > 0) out += static_cast<double>(windowed) * attention_flops(c, causal, true);
+  double out = static_cast<double>(layers - windowed) * attention_flops(c, convention, false);
+  if (windowed > 0) out += static_cast<double>(windowed) * attention_flops(c, convention, true);
   return out;
 }
 
@@ -200,7 +210,7 @@ ParameterCount count_transformer(const TransformerConfig& c) {
 
 FlopCount transformer_flops(TransformerConfig c, const FlopConvention& convention) {
   if (c.encoder) return encoder_decoder_flops(c, convention);
-  const double attention = attention_flops(c, convention.causal && c.causal);
+  const double attention = attention_flops(c, convention);
   // Neither additions of biases count nor what sinks add.
   c.bias = c.qkv_bias = c.out_bias = c.mlp_bias = c.router_bias = c.sinks = false;
   const ParameterCount parts = count_transformer(c);

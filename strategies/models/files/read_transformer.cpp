@@ -112,15 +112,72 @@ AttentionWindow read_window(ObjectReader& in) {
   return window;
 }
 
-std::vector<std::int64_t> read_documents(ObjectReader& in) {
-  std::vector<std::int64_t> out;
-  in.optional_array(
+DocumentDraw read_drawn_documents(ObjectReader& in) {
+  DocumentDraw out;
+  const std::string kind = in.one_of({"distribution", "Distribution that lengths are drawn from"},
+                                     "distribution", {"lognormal", "uniform"});
+  out.kind = kind == "uniform" ? DocumentDraw::Kind::uniform : DocumentDraw::Kind::lognormal;
+  const auto shortest =
+      in.optional_integer({"shortest", "uniform: fewest tokens (default: 1)"}, 1, kLongestSequence);
+  const auto longest =
+      in.optional_integer({"longest", "uniform: most tokens"}, 1, kLongestSequence);
+  const auto mean = in.optional_number({"mean", "lognormal: mean length in tokens"}, 1,
+                                       static_cast<double>(kLongestSequence));
+  const auto sigma = in.optional_number(
+      {"sigma", "lognormal: standard deviation of the logarithm (default: 1)"}, 0, 10);
+  out.seed = static_cast<std::uint64_t>(
+      in.integer({"seed", "Each sequence of a step is drawn from a stream of its own (default: 0)"},
+                 0, INT64_MAX, 0));
+  const bool uniform = out.kind == DocumentDraw::Kind::uniform;
+  if (in.self().problems().any() || in.describes()) return out;
+  if (uniform && !longest) in.note("uniform lengths need longest");
+  if (!uniform && !mean) in.note("lognormal lengths need mean");
+  for (const bool given : {shortest.has_value(), longest.has_value()})
+    if (given && !uniform)
+      in.note(shortest ? "shortest" : "longest", "lognormal lengths have mean and sigma");
+  if (uniform && (mean || sigma))
+    in.note(mean ? "mean" : "sigma", "uniform lengths have shortest and longest");
+  out.shortest = shortest.value_or(1);
+  out.longest = longest.value_or(out.shortest);
+  if (uniform && longest && out.longest < out.shortest)
+    in.note("longest", fmt::format("less than the shortest, {}", out.shortest));
+  if (uniform) return out;
+  out.mean = mean.value_or(1);
+  out.sigma = sigma.value_or(1);
+  return out;
+}
+
+/// Lengths, or for each of several sequences its own.
+void read_listed_documents(const ValueReader& given, TransformerConfig& config) {
+  const auto tokens = [](std::vector<std::int64_t>& to) {
+    return [&to](const ValueReader& of) { to.push_back(of.integer(1, kLongestSequence)); };
+  };
+  const auto one = [&](const ValueReader& sequence) {
+    if (sequence.is_array() || sequence.describes()) {
+      std::vector<std::int64_t> list;
+      sequence.array(tokens(list), 1, kMostDocuments);
+      if (!sequence.describes()) config.packed.lists.push_back(std::move(list));
+    }
+    if (!sequence.is_array()) tokens(config.documents)(sequence);
+  };
+  given.array(one, 0, kMostDocuments);
+  if (!config.documents.empty() && !config.packed.lists.empty())
+    given.note("expected lengths, or a list of lengths for each of several sequences, not both");
+}
+
+void read_documents(ObjectReader& in, TransformerConfig& config) {
+  const auto given = in.optional(
       {"documents",
        "Tokens of the documents packed into every sequence, in order and from the first again "
-       "until it is full; a token attends to its own document (default: none)"},
-      [&out](const ValueReader& tokens) { out.push_back(tokens.integer(1, kLongestSequence)); }, 0,
-      kMostDocuments);
-  return out;
+       "until it is full; a token attends to its own document (default: none). A list of such "
+       "lists: sequence i of a step has list i modulo their number; an object: drawn for each "
+       "sequence"});
+  if (!given) return;
+  if (!given->is_object()) read_listed_documents(*given, config);
+  if (given->is_object() || given->describes()) {
+    const DocumentDraw drawn = given->object(read_drawn_documents);
+    if (!given->describes()) config.packed.drawn = drawn;
+  }
 }
 
 void read_groups(ObjectReader& in, ExpertsConfig& experts) {
@@ -223,7 +280,7 @@ void note_if(ObjectReader& in, bool wrong, std::string_view key, std::string_vie
 
 void check_attention(ObjectReader& in, const TransformerConfig& config) {
   note_if(in, config.window && !config.causal, "window", "windows are of causal attention alone");
-  note_if(in, !config.documents.empty() && !config.causal, "documents",
+  note_if(in, (!config.documents.empty() || config.packed.any()) && !config.causal, "documents",
           "documents are packed for causal attention alone");
   note_if(in, config.sinks && config.attention != AttentionKind::flash, "sinks",
           "sinks need the attention \"flash\"");
@@ -304,7 +361,7 @@ TransformerConfig read_transformer(ObjectReader& in) {
   read_features(in, config);
   config.window = in.optional_object(
       {"window", "Sliding-window or chunked attention (default: none)"}, read_window);
-  config.documents = read_documents(in);
+  read_documents(in, config);
   config.latent =
       in.optional_object({"latent", "Multi-head latent attention (DeepSeek)"}, read_latent);
   config.mtp = in.optional_object(

@@ -421,10 +421,6 @@ class LayoutProblemCheck {
            "cp_kind ulysses and all_gather have them",
            model.window->size, model.sequence);
     }
-    if (ring > 1 && has_documents(model) && parallel_.cp_kind != ContextKind::all_gather) {
-      note("cp_kind",
-           "ring attention has no packed documents; cp_kind ulysses and all_gather have them");
-    }
     if (model.sinks)
       note("cp", "cp = {}: context parallelism has no attention with sinks", parallel_.cp);
   }

@@ -17,7 +17,8 @@ class TransformerValues {
     check_sizes();
     if (model_.experts) check_experts(*model_.experts);
     if (model_.window) check_window(*model_.window);
-    if (!model_.documents.empty() && !has_documents(model_))
+    const bool given = !model_.documents.empty() || model_.packed.any();
+    if (given && !has_documents(model_))
       report("documents", "the first one fills a sequence of {} tokens", model_.sequence);
     return std::move(out_);
   }

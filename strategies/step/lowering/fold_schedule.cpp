@@ -90,7 +90,7 @@ void TrainingStepSchedule::add_rank(int rank, std::size_t role,
                                     const std::function<EndpointId(int)>& endpoint,
                                     CollectiveChoice& choice, const RankSpeed& speed) {
   std::vector<RankPart>& parts = parts_.emplace_back();
-  std::vector<std::uint64_t> kind{role, bits_of(speed.speed), speed.windows.size()};
+  std::vector<std::uint64_t> kind{role, bits_of(speed.speed), speed.load, speed.windows.size()};
   for (const SlowWindow& window : speed.windows)
     kind.insert(kind.end(), {static_cast<std::uint64_t>(window.from.ps()),
                              static_cast<std::uint64_t>(window.until.ps()), bits_of(window.speed)});

@@ -56,8 +56,8 @@ class CallOrder {
   std::vector<std::pair<std::size_t, std::size_t>> first_;  // per call: role, operation
 };
 
-/// Ranks of a role that compute at one speed share one pattern of operations, with calls and
-/// messages of their own.
+/// Ranks of a role that compute at one speed and have one load share one pattern of operations,
+/// with calls and messages of their own.
 class Lowerer {
  public:
   explicit Lowerer(const LoweringInput& input)
@@ -117,11 +117,12 @@ class Lowerer {
 
   const RankPattern& pattern_of(int rank, const RoleProgram& role, const RoleLowering& lowered,
                                 std::vector<std::optional<CallOfRole>> calls) {
-    const double speed = speed_of(in_.speeds, rank).speed;
+    const RankSpeed& of = speed_of(in_.speeds, rank);
     std::vector<RankPattern>& known = patterns_[role.role];
     for (const RankPattern& each : known)
-      if (each.speed == speed && each.calls == calls) return each;
-    known.push_back(write_pattern(role, lowered, {speed, std::move(calls)}, in_.times == nullptr));
+      if (each.speed == of.speed && each.load == of.load && each.calls == calls) return each;
+    known.push_back(write_pattern(role, lowered, in_.kernels, {of.speed, of.load, std::move(calls)},
+                                  in_.times == nullptr));
     return known.back();
   }
 

@@ -28,9 +28,10 @@ namespace {
 /// Writes one down.
 class PatternWriter {
  public:
-  PatternWriter(const RoleProgram& role, const RoleLowering& lowered, RankPattern pattern,
-                bool messages)
+  PatternWriter(const RoleProgram& role, const RoleLowering& lowered, const KernelTimes& kernels,
+                RankPattern pattern, bool messages)
       : role_{role},
+        kernels_{kernels},
         messages_travel_{messages},
         role_lowering_{lowered},
         out_{std::move(pattern)},
@@ -68,8 +69,14 @@ class PatternWriter {
       case Kind::receive:
         return add_message(index, Activity::Kind::receive, stream);
       default:
-        stream.emplace_back().duration = at_speed(role_lowering_.costs.kernels[index], out_.speed);
+        stream.emplace_back().duration = at_speed(kernel_time(index), out_.speed);
     }
+  }
+
+  [[nodiscard]] Duration kernel_time(std::uint32_t index) const {
+    const RoleOperation& operation = role_.operations[index];
+    return out_.load > 0 && kernels_.differs(operation) ? kernels_.of(role_, operation, out_.load)
+                                                        : role_lowering_.costs.kernels[index];
   }
 
   void add_collective(std::vector<Activity>& stream) {
@@ -97,6 +104,7 @@ class PatternWriter {
   }
 
   const RoleProgram& role_;
+  const KernelTimes& kernels_;
   bool messages_travel_;
   const RoleLowering& role_lowering_;
   RankPattern out_;
@@ -108,9 +116,9 @@ class PatternWriter {
 
 }  // namespace
 
-RankPattern write_pattern(const RoleProgram& role, const RoleLowering& lowered, RankPattern pattern,
-                          bool messages) {
-  return PatternWriter{role, lowered, std::move(pattern), messages}.run();
+RankPattern write_pattern(const RoleProgram& role, const RoleLowering& lowered,
+                          const KernelTimes& kernels, RankPattern pattern, bool messages) {
+  return PatternWriter{role, lowered, kernels, std::move(pattern), messages}.run();
 }
 
 }  // namespace lockstep

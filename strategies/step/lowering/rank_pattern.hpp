@@ -25,16 +25,18 @@ struct CallOfRole {
   friend auto operator<=>(const CallOfRole&, const CallOfRole&) = default;
 };
 
-/// The streams of a rank, for all of its role that compute at one speed and whose collectives take
-/// equally long to launch and are repeated alike.
+/// The streams of a rank, for all of its role that compute at one speed, have one load and whose
+/// collectives take equally long to launch and are repeated alike.
 struct RankPattern {
   double speed = 1;
+  std::uint32_t load = 0;
   std::vector<std::optional<CallOfRole>> calls{};  // per collective; none: it takes no part
   std::vector<std::shared_ptr<const std::vector<Activity>>> streams{};  // as RoleLowering::streams
   std::shared_ptr<const std::vector<ActivityRef>> places{};             // per operation
 };
 /// Fills in `streams` and `places`. Without `messages`, sends and receives take no time.
 [[nodiscard]] RankPattern write_pattern(const RoleProgram& role, const RoleLowering& lowered,
-                                        RankPattern pattern, bool messages);
+                                        const KernelTimes& kernels, RankPattern pattern,
+                                        bool messages);
 
 }  // namespace lockstep

@@ -140,7 +140,7 @@ RoleCosts role_costs(const RoleProgram& role, const KernelTimes& kernels) {
     if (!is_host) issued.at = issued.at + costs.issue;
     out.issued.push_back(issued);
     if (costs.host_waits) issued = {TimePoint{}, index};
-    out.kernels.push_back(costs.kernel);
+    out.kernels.push_back(kernels.differs(operation) ? kernels.of(role, operation) : costs.kernel);
     out.messages.push_back(costs.message);
     out.longest[operation.operation->stream] += costs.activities;
   }

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Costs of a role's operations, the same on every rank; all but the last per operation.
+/// Costs of a role's operations, the same on every rank of load 0; all but the last per operation.
 struct RoleCosts {
   std::vector<Duration> kernels{};     // of what computes
   std::vector<HostLaunch> issued{};    // when the host has issued it

@@ -10,14 +10,14 @@ namespace {
 /// Notes keys whose values differ.
 class Changes {
  public:
-  void note(const char* key, std::int64_t from, std::int64_t to) {
+  void note(const std::string& key, std::int64_t from, std::int64_t to) {
     if (from != to) out_.push_back({key, std::to_string(from), std::to_string(to)});
   }
   template <class T>
-  void note(const char* key, const std::vector<T>& from, const std::vector<T>& to) {
+  void note(const std::string& key, const std::vector<T>& from, const std::vector<T>& to) {
     if (from != to) out_.push_back({key, list(from), list(to)});
   }
-  void note(const char* key, Bytes from, Bytes to) {
+  void note(const std::string& key, Bytes from, Bytes to) {
     if (from != to) {
       out_.push_back({key, fmt::format("{} B", from.count()), fmt::format("{} B", to.count())});
     }
@@ -58,6 +58,15 @@ void note(Changes& out, const AttentionWindow& from, const AttentionWindow& to) 
   out.note("model.window.full_every", from.full_every, to.full_every);
 }
 
+void note_packed(Changes& out, const PackedDocuments& from, const PackedDocuments& to) {
+  for (std::size_t i = 0; i < from.lists.size(); ++i)
+    out.note(fmt::format("model.documents[{}]", i), from.lists[i], to.lists[i]);
+  if (!from.drawn) return;
+  out.note("model.documents.shortest", from.drawn->shortest, to.drawn->shortest);
+  out.note("model.documents.longest", from.drawn->longest, to.drawn->longest);
+  out.note("model.documents.mean", std::llround(from.drawn->mean), std::llround(to.drawn->mean));
+}
+
 void note(Changes& out, const TransformerConfig& from, const TransformerConfig& to) {
   out.note("model.layers", from.layers, to.layers);
   out.note("model.hidden", from.hidden, to.hidden);
@@ -81,6 +90,7 @@ void note(Changes& out, const TransformerConfig& from, const TransformerConfig& 
   }
   if (from.window) note(out, *from.window, *to.window);
   out.note("model.documents", from.documents, to.documents);
+  note_packed(out, from.packed, to.packed);
   if (from.mtp) out.note("model.mtp.layers", from.mtp->layers, to.mtp->layers);
   if (from.experts) note(out, *from.experts, *to.experts);
   if (from.latent) note(out, *from.latent, *to.latent);

@@ -37,7 +37,7 @@ class Shrinking {
     }
     if (model_.encoder) shrink_encoder(*model_.encoder);
     if (model_.window) shrink_window(*model_.window);
-    if (has_documents(was_)) shrink_documents(model_.documents);
+    if (has_documents(was_)) shrink_documents();
     if (model_.mtp) set("mtp.layers", model_.mtp->layers, few(was_.mtp->layers, 2));
     if (was_.position_rows > 0) set("position_rows", model_.position_rows, position_rows());
     if (model_.experts) shrink_experts(*model_.experts);
@@ -189,8 +189,18 @@ class Shrinking {
   }
 
   /// The same shares of a sequence as before, of the first documents: kept with the sequence alone.
-  void shrink_documents(std::vector<std::int64_t>& documents) const {
+  void shrink_documents() {
     if (keeps("seq") && keeps("documents")) return;
+    shrink_documents(model_.documents);
+    for (auto& documents : model_.packed.lists) shrink_documents(documents);
+    if (!model_.packed.drawn) return;
+    DocumentDraw& drawn = *model_.packed.drawn;
+    const auto share = static_cast<double>(model_.sequence) / static_cast<double>(was_.sequence);
+    drawn.mean = std::max(1.0, drawn.mean * share);
+    for (std::int64_t* tokens : {&drawn.shortest, &drawn.longest})
+      *tokens = std::max<std::int64_t>(1, *tokens * model_.sequence / was_.sequence);
+  }
+  void shrink_documents(std::vector<std::int64_t>& documents) const {
     const std::vector<std::int64_t> was = documents;
     documents.clear();
     for (const std::int64_t tokens : was) {

@@ -14,7 +14,8 @@ KernelTimes::KernelTimes(const Program& program, const CostModel& cost, Host hos
     : program_{program},
       host_{host},
       host_waits_{cost.host_waits_for_messages()},
-      host_waits_for_passes_{cost.host_waits_for_passes()} {
+      host_waits_for_passes_{cost.host_waits_for_passes()},
+      attention_{program, cost} {
   for (const Routine& routine : program.routines) {
     std::vector<Duration> times;
     std::vector<Duration> launches;
@@ -45,7 +46,11 @@ bool KernelTimes::host_waits(const Operation& operation) const {
   return sends || receives;
 }
 
-Duration KernelTimes::of(const RoleProgram& role, const RoleOperation& operation) const {
+Duration KernelTimes::of(const RoleProgram& role, const RoleOperation& operation,
+                         std::uint32_t load) const {
+  if (differs(operation))
+    return attention_.of(operation.call.routine, operation.index_in_routine,
+                         operation.call.microbatch, load);
   const bool on_host =
       std::any_of(operation.writes.begin(), operation.writes.end(),
                   [&](std::uint32_t instance) { return role.tensor(instance).on_host; });

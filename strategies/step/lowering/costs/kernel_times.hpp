@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/cost/cost_model.hpp"
 #include "sim/program/program.hpp"
 #include "sim/program/unroll.hpp"
+#include "strategies/step/lowering/costs/attention_times.hpp"
 #include "topologies/graph/cluster.hpp"
 
 namespace lockstep {
@@ -25,7 +28,17 @@ class KernelTimes {
   [[nodiscard]] static Host host_of(const Cluster& cluster, int ranks, std::optional<Rate> memory,
                                     std::optional<Rate> link);
   KernelTimes(const Program& program, const CostModel& cost, Host host);
-  [[nodiscard]] Duration of(const RoleProgram& role, const RoleOperation& operation) const;
+  /// On a rank with this load, at full speed.
+  [[nodiscard]] Duration of(const RoleProgram& role, const RoleOperation& operation,
+                            std::uint32_t load = 0) const;
+  /// Whether ranks or microbatches differ in it.
+  [[nodiscard]] bool differs(const RoleOperation& operation) const {
+    return attention_.has(operation.call.routine, operation.index_in_routine);
+  }
+  /// Speeds with the load of every rank.
+  [[nodiscard]] RankSpeeds with_loads(RankSpeeds speeds) const {
+    return attention_.with_loads(std::move(speeds));
+  }
   /// Whether the host is blocked until the operation completes.
   [[nodiscard]] bool host_waits(const Operation& operation) const;
   /// Whether the host is blocked until the end of each pass of a microbatch.
@@ -42,6 +55,7 @@ class KernelTimes {
   bool host_waits_for_passes_ = false;
   std::vector<std::vector<Duration>> times_;  // per routine and operation
   std::vector<std::vector<Duration>> launch_times_;
+  AttentionTimes attention_;
 };
 
 }  // namespace lockstep

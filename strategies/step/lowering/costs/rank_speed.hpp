@@ -25,9 +25,10 @@ struct SlowWindow {
 struct RankSpeed {
   double speed = 1;                   // kernel times are divided by it
   std::vector<SlowWindow> windows{};  // ascending and disjoint
+  std::uint32_t load = 0;             // of attention over documents: see AttentionTimes
   friend bool operator==(const RankSpeed&, const RankSpeed&) = default;
   friend bool operator<(const RankSpeed& a, const RankSpeed& b) {
-    return std::tie(a.speed, a.windows) < std::tie(b.speed, b.windows);
+    return std::tie(a.speed, a.windows, a.load) < std::tie(b.speed, b.windows, b.load);
   }
 };
 

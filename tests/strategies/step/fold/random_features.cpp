@@ -147,6 +147,19 @@ void draw_documents(RandomLayout& layout, Random& draw) {
   });
 }
 
+void draw_own_documents(RandomLayout& layout, Random& draw) {
+  change_model(layout, [&](TransformerConfig& shape) {
+    shape.documents.clear();
+    if (draw() % 2 == 0) {
+      shape.packed.lists = {{shape.sequence / 4, shape.sequence / 2}, {shape.sequence}, {3, 5}};
+      return;
+    }
+    const auto kind = one_of(draw, {DocumentDraw::Kind::uniform, DocumentDraw::Kind::lognormal});
+    const auto mean = static_cast<double>(shape.sequence) / 4;
+    shape.packed.drawn = DocumentDraw{kind, 1, shape.sequence, mean, 1, draw() % 100};
+  });
+}
+
 void draw_mtp(RandomLayout& layout, Random& draw) {
   change_model(layout, [&](TransformerConfig& shape) {
     shape.mtp = TokenPrediction{one_of<std::int64_t>(draw, {1, 2}), 0.1};
@@ -179,6 +192,7 @@ constexpr Feature kFeatures[] = {
     {"prefetch off", 2, draw_no_prefetch},
     {"window", 4, draw_window},
     {"documents", 4, draw_documents},
+    {"documents of sequences", 4, draw_own_documents},
     {"mtp", 5, draw_mtp},
     {"algorithms", 3, draw_algorithms},
 };

@@ -144,6 +144,51 @@ TEST_CASE("packed documents whose tokens are cut among ranks compute what one de
   }
 }
 
+TEST_CASE("packed documents in a ring compute what one device does, a rank only its blocks") {
+  for (TransformerConfig shape : {gpt(), llama()}) {
+    shape.documents = {3, 2};
+    for (const bool zigzag : {false, true}) {
+      for (const ContextKind kind : {ContextKind::ring, ContextKind::both}) {
+        check(model_of(shape), context(kind, 4, zigzag));
+        ParallelConfig parallel = context(kind, 2, zigzag);
+        parallel.tp = 2;
+        parallel.sequence_parallel = true;
+        parallel.recompute = Recompute::full;
+        check(model_of(shape), parallel);
+      }
+    }
+  }
+}
+
+// Two microbatches of two sequences for each replica: all have documents of their own.
+TEST_CASE("documents that differ between sequences compute what one device does") {
+  for (TransformerConfig shape : {gpt(), llama()}) {
+    for (const bool drawn : {false, true}) {
+      shape.packed = {};
+      if (drawn) {
+        shape.packed.drawn = DocumentDraw{DocumentDraw::Kind::lognormal, 1, 1, 3, 1, 7};
+      } else {
+        shape.packed.lists = {{3, 2}, {8}, {1}, {5, 1}, {2, 4}};
+      }
+      for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
+      check(model_of(shape), layout(4));
+      for (const bool zigzag : {false, true}) {
+        for (const ContextKind kind : {ContextKind::ring, ContextKind::both, ContextKind::ulysses,
+                                       ContextKind::all_gather}) {
+          ParallelConfig parallel = context(kind, 2, zigzag);
+          parallel.dp = 2;
+          parallel.global_batch *= 2;
+          check(model_of(shape), parallel);
+        }
+      }
+    }
+    shape.attention_dropout = 0.2;
+    check(model_of(shape), layout(2));
+    shape.attention = AttentionKind::unfused;
+    for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
+  }
+}
+
 TEST_CASE("experts with biases of theirs and of the router compute what one device does") {
   TransformerConfig shape = experts(llama());
   shape.mlp_bias = shape.router_bias = true;

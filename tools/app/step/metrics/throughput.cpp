@@ -1,5 +1,9 @@
 #include "tools/app/step/metrics/throughput.hpp"
 
+#include <map>
+#include <utility>
+
+#include "sim/program/kernel/attention_loads.hpp"
 #include "sim/program/kernel/kernel.hpp"
 #include "sim/program/kernel/kernel_attention.hpp"
 #include "strategies/models/count/count.hpp"
@@ -15,11 +19,46 @@ double flops_of(const Program& program, const Routine& routine) {
   double sum = 0;
   for (std::size_t i = 0; i < routine.operations.size(); ++i) {
     const Operation& operation = routine.operations[i];
+    if (AttentionLoads::of(program, operation)) continue;
     const double busiest = operation.kind == OperationKind::matmul ? operation.factor : 1;
     sum += kernel_of(program, routine, i).flops / busiest * mean_over_busiest(program, operation);
   }
   return sum;
 }
+
+/// The mean rank's of attention over documents, which microbatches need not have in common.
+class DocumentFlops {
+ public:
+  explicit DocumentFlops(const Program& program)
+      : program_{program}, any_(program.routines.size()) {
+    for (std::size_t i = 0; i < any_.size(); ++i)
+      for (const Operation& operation : program.routines[i].operations)
+        any_[i] = any_[i] || AttentionLoads::of(program, operation);
+  }
+
+  [[nodiscard]] double of(const Call& call) {
+    if (!any_[call.routine]) return 0;
+    const auto [found, is_new] = known_.try_emplace({call.routine, call.microbatch}, 0);
+    if (is_new) found->second = count(program_.routines[call.routine], call.microbatch);
+    return found->second;
+  }
+
+ private:
+  [[nodiscard]] double count(const Routine& routine, int microbatch) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < routine.operations.size(); ++i) {
+      const auto loads = AttentionLoads::of(program_, routine.operations[i]);
+      if (!loads) continue;
+      for (const MaskedAttention& each : loads->loads(microbatch))
+        sum += kernel_of(program_, routine, i, each).flops / loads->places();
+    }
+    return sum;
+  }
+
+  const Program& program_;
+  std::vector<bool> any_;  // per routine
+  std::map<std::pair<RoutineId, int>, double> known_;
+};
 
 /// How many ranks play a role.
 int players(const Program& program, const Role& role) {
@@ -67,18 +106,19 @@ std::optional<double> Throughput::hfu() const {
 double hardware_flops(const Program& program) {
   std::vector<double> flops;
   for (const Routine& routine : program.routines) flops.push_back(flops_of(program, routine));
+  DocumentFlops documents{program};
   double sum = 0;
   for (const Role& role : program.roles) {
     if (role.host) continue;
     double of_role = 0;
-    for (const Call& call : role.calls) of_role += flops[call.routine];
+    for (const Call& call : role.calls) of_role += flops[call.routine] + documents.of(call);
     sum += of_role * players(program, role);
   }
   return sum;
 }
 
 FlopConvention flop_convention(const ParallelConfig& parallel) {
-  FlopConvention out;
+  FlopConvention out{.sequences = parallel.global_batch};
   if (parallel.capacity_factor > 0) out.admitted = std::min(1.0, parallel.capacity_factor);
   return out;
 }
