@@ -10,6 +10,7 @@
 #include "tools/lockstep/output/memory_text.hpp"
 #include "tools/lockstep/run/run_row.hpp"
 #include "tools/lockstep/run/run_tables.hpp"
+#include "tools/lockstep/run/text/document_notes.hpp"
 #include "tools/lockstep/run/text/expert_notes.hpp"
 #include "tools/lockstep/run/text/step_words.hpp"
 #include "tools/lockstep/topology/link_text.hpp"
@@ -443,6 +444,7 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   out["algorithms"] = Json::array();
   for (const ReportedChoice& each : result.step.algorithms)
     out["algorithms"].push_back(choice_words(each));
+  out["documents"] = document_notes(result.scenario);
   out["experts"] = expert_notes(result.scenario);
   out["without_effect"] = notes_json(result.scenario.notes);
   out["warnings"] = hardware_warnings(result);

@@ -16,6 +16,7 @@
 #include "tools/lockstep/run/class_table.hpp"
 #include "tools/lockstep/run/headline.hpp"
 #include "tools/lockstep/run/text/aligned.hpp"
+#include "tools/lockstep/run/text/document_notes.hpp"
 #include "tools/lockstep/run/text/expert_notes.hpp"
 #include "tools/lockstep/run/text/step_words.hpp"
 #include "tools/lockstep/topology/link_text.hpp"
@@ -115,6 +116,7 @@ std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepR
   for (const ScenarioNote& note : scenario.notes) out.push_back(note.text());
   for (const ReportedChoice& each : result.step.algorithms)
     if (!each.refused.empty()) out.push_back(choice_words(each));
+  for (std::string& line : document_notes(scenario)) out.push_back(std::move(line));
   for (std::string& line : expert_notes(scenario)) out.push_back(std::move(line));
   if (result.throughput.mfu())
     out.push_back("MFU convention: " + result.throughput.convention.words());
