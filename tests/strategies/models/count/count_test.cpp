@@ -277,6 +277,19 @@ TEST_CASE("packed documents count for the keys of each query's own document") {
   const double pairs = 3 * 2048.0 * 2049 / 2 + 2 * 1024.0 * 1025 / 2;
   CHECK(whole - flops().forward == doctest::Approx(2 * 4.0 * 512 * (8192.0 * 4096 - pairs)));
   CHECK(flops().convention.words().find("keys of other documents excluded") != std::string::npos);
+  // Of three sequences that differ, the first and the third have the first list, the second is
+  // whole.
+  const std::vector<std::int64_t> list = shape.documents;
+  shape.documents = {};
+  shape.packed.lists = {list, {8192}};
+  const auto forward_of = [&](std::int64_t sequences) {
+    return count_flops({.name = {}, .shape = shape, .source = {}}, {.sequences = sequences})
+        .forward;
+  };
+  const double lost = 2 * 4.0 * 512 * (8192.0 * 4096 - pairs);
+  CHECK(whole - forward_of(3) == doctest::Approx(lost * 2 / 3));
+  CHECK(whole - forward_of(0) == doctest::Approx(lost / 2));  // as many as are listed
+  shape.packed = {};
   shape.documents = {8192};  // one document a sequence
   CHECK(flops().forward == whole);
   CHECK(flops().convention.words().find("documents") == std::string::npos);
