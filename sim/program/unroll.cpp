@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -65,13 +66,30 @@ class Dependencies {
     const Operation& of = *operation.operation;
     for (const std::uint32_t instance : operation.reads) wait_for_writer(instance, operation);
     for (const std::uint32_t instance : operation.writes) {
-      wait_for(users_[instance].writer);
-      for (std::uint32_t i = users_[instance].readers; i != kNobody; i = readers_[i].next)
-        wait_for(readers_[i].operation);
+      wait_for_buffer_before(instance);
+      wait_for_users(instance);
     }
     if (of.ahead) wait_for_computation(*of.ahead);
     if (of.after_all) wait_for_all();
     if (of.stream == kComputeStream) wait_for(std::exchange(blocker_, kNobody));
+  }
+
+  void wait_for_users(std::uint32_t instance) {
+    wait_for(users_[instance].writer);
+    for (std::uint32_t i = users_[instance].readers; i != kNobody; i = readers_[i].next)
+      wait_for(readers_[i].operation);
+  }
+
+  /// A gradient of one microbatch is written where that of the one before was, once that is
+  /// reduced: however slow reductions are, whole gradients do not queue. DeepSpeed's buckets of
+  /// ZeRO-2 take turns in two buffers likewise.
+  void wait_for_buffer_before(std::uint32_t instance) {
+    const Tensor& tensor = role_->tensor(instance);
+    if (tensor.category != Category::gradient || tensor.scope != Scope::microbatch) return;
+    const TensorInstance& of = role_->instances[instance];
+    const auto [place, is_new] = holders_.try_emplace({of.tensor, of.position}, instance);
+    if (is_new || users_[instance].writer != kNobody) return;  // it has the buffer
+    wait_for_users(std::exchange(place->second, instance));
   }
 
   void wait_for(std::uint32_t operation) {
@@ -120,6 +138,8 @@ class Dependencies {
   const RoleProgram* role_;
   std::vector<Users> users_;
   std::vector<Reader> readers_;
+  /// Which microbatch's gradient was put last into the buffer of a tensor and a position.
+  std::map<std::pair<TensorId, int>, std::uint32_t> holders_;
   std::vector<StreamId> stream_of_;               // per operation
   std::vector<std::uint32_t> latest_;             // per stream, while one operation is added
   std::vector<std::uint32_t> issued_;             // per stream, the last so far

@@ -21,6 +21,13 @@ class Bed {
     return Ref{program_.add(std::move(made))};
   }
 
+  /// Of a weight, in one microbatch.
+  Ref gradient() {
+    const Ref made = tensor(false, Scope::microbatch);
+    program_.tensors.back().category = Category::gradient;
+    return made;
+  }
+
   /// Stream 0 computes.
   void operation(StreamId stream, std::vector<Ref> reads, std::vector<Ref> writes,
                  std::optional<int> ahead = {}, int position = 0, int microbatch = 0) {
@@ -150,6 +157,23 @@ TEST_CASE("instances of other positions and microbatches are other tensors") {
   CHECK(role.operations[3].after == After{1});
   CHECK(role.operations[4].after == After{0});
   CHECK(role.instances.size() == 3);
+}
+
+TEST_CASE("a gradient of a microbatch is written once that of the one before is reduced") {
+  Bed bed;
+  const Ref gradient = bed.gradient();
+  bed.operation(0, {}, {gradient}, {}, 1, 0);
+  bed.operation(1, {gradient}, {}, {}, 1, 0);
+  bed.operation(0, {}, {gradient}, {}, 2, 0);  // another layer's
+  bed.operation(0, {}, {gradient}, {}, 1, 1);
+  bed.operation(0, {}, {gradient}, {}, 1, 1);  // adds to it
+  bed.operation(1, {gradient}, {}, {}, 1, 1);
+  bed.operation(0, {}, {gradient}, {}, 1, 2);
+  const RoleProgram role = bed.unrolled();
+  CHECK(role.operations[2].after == After{});
+  CHECK(role.operations[3].after == After{1});
+  CHECK(role.operations[4].after == After{});
+  CHECK(role.operations[6].after == After{5});
 }
 
 TEST_CASE("an operand further on, or at a fixed place") {
