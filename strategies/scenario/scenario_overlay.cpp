@@ -76,14 +76,14 @@ JsonValue list_of(std::string_view text, const std::string& file) {
 }
 
 /// The value of a key that is a list: JSON where it is a JSON array; the text of a pipeline's
-/// layout, which has a `|`, with quotes around it or not; else items between commas.
+/// layout, which has signs that no other list has, with quotes around it or not; else items between
+/// commas.
 JsonValue list_value_of(const std::string& text, const std::string& file) {
-  if (text.find('|') != std::string::npos && text.find('"') == std::string::npos)
-    return json_of(text);
+  const bool has_signs = text.find_first_of("|()*EL") != std::string::npos;
+  if (has_signs && text.find_first_of("\"[") == std::string::npos) return json_of(text);
   try {
     JsonValue value = parse_json(text, file).root;
-    const bool layout =
-        value.get_if<std::string>() != nullptr && text.find('|') != std::string::npos;
+    const bool layout = has_signs && value.get_if<std::string>() != nullptr;
     if (value.get_if<JsonArray>() != nullptr || layout) {
       forget_places(value);
       return value;

@@ -374,6 +374,10 @@ TEST_CASE("overrides take the place of values, and are named where they are wron
   for (const char* text : {"parallel.stages=Etx|tL", R"(parallel.stages="Etx|tL")"})
     CHECK(error_of_set(text).find("/parallel/stages: \"x\" is none of E, t, L, |,") !=
           std::string::npos);
+  // A layout of one stage has no bar.
+  for (const char* text : {"parallel.stages=Etx*32L", R"(parallel.stages="Etx*32L")"})
+    CHECK(error_of_set(text).find("/parallel/stages: \"x\" is none of E, t, L, |,") !=
+          std::string::npos);
 }
 
 TEST_CASE("a model's file with some keys in another way") {
