@@ -329,6 +329,8 @@ TEST_CASE("a name that is near to none is answered with its family, not with all
         R"(no model named "llama5"; nearest: "llama-7b", "llama2-13b", "llama2-70b", )"
         R"("llama2-7b", "llama3-405b", "llama3-70b", "llama3-8b", "llama3.2-1b", )"},
        {"list models llama4", R"(model "llama4" is ambiguous: llama4-maverick, llama4-scout)"},
+       {"run llama3-70b --set parallel.algorithms.tp=nvls_tree",
+        "no algorithm named \"nvls_tree\"; did you mean \"nvls\"?\n"},
        {"list models 70b", R"(; nearest: "llama2-70b", "llama3-70b")"},
        {"collective all_reduce --cluster h100", R"(; nearest: "azure-nd-h100-v5", "dgx-h100", )"},
        {"run llama3-70b --set model=llama5", R"(; nearest: "llama-7b", )"}});

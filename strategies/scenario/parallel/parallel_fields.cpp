@@ -234,7 +234,7 @@ std::string complain_of_algorithm(const std::string& spec) {
   std::vector<std::string_view> names;
   std::string mistake;
   for (const CollectiveAlgorithm& row : collective_algorithms()) {
-    names.push_back(row.name);
+    if (std::find(names.begin(), names.end(), row.name) == names.end()) names.push_back(row.name);
     if (row.name != name) continue;
     const ParsedSpecs parsed = parse_specs(spec, row.collective);
     if (parsed.errors.empty() && parsed.specs.size() == 1) return {};
