@@ -27,8 +27,11 @@ struct PrecisionRecipe {
   bool output_layer = false;              // the same
   bool attention = false;                 // the same
   bool gathers_weights = true;            // weights kept in at most 8 bits travel so
-  int kept_weights = 0;                   // copies of weights that are cast once, held throughout
-  int first_layers = 0;                   // layers whose GEMMs run as activations
+  /// Units take its operands and scales only in devices that have a peak in this precision; empty:
+  /// in all that have products of its type.
+  std::string requires_peak{};
+  int kept_weights = 0;  // copies of weights that are cast once, held throughout
+  int first_layers = 0;  // layers whose GEMMs run as activations
   int last_layers = 0;
 
   friend bool operator==(const PrecisionRecipe&, const PrecisionRecipe&) = default;

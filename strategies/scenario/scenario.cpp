@@ -1,6 +1,7 @@
 #include "strategies/scenario/scenario.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include "sim/config/json/json_schema.hpp"
 #include "sim/config/json/json_values.hpp"
 #include "sim/config/json/memory_file.hpp"
+#include "strategies/layout/scenario_names.hpp"
 #include "strategies/pipeline/pipeline_order.hpp"
 #include "strategies/scenario/scenario_checks.hpp"
 #include "strategies/scenario/scenario_cluster.hpp"
@@ -208,7 +210,8 @@ void take_recipe(ObjectReader& in, const std::optional<ValueReader>& parallel, P
   } else if (says(parallel, "precision")) {
     const JsonValue* named = find_member(*parallel->value()->get_if<JsonObject>(), "precision");
     const ValueReader at{named, parallel->pointer() + "/precision", in.self().problems()};
-    file = find_file(at, recipe.id, "precision", "precisions", folders);
+    file = find_file(at, recipe.id, "precision", "precisions", folders,
+                     fmt::format("; or a type: {}", fmt::join(keys_of(precision_names()), ", ")));
   }
   if (!file) return;
   const auto found = or_noted(in.self().problems(),

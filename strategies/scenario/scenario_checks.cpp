@@ -54,11 +54,18 @@ std::optional<FlopRate> peak_of(const Device& device, Dtype precision) {
   return std::max(peak, device.peak(Precision::kTf32));
 }
 
+bool has_peak(const Device& device, std::string_view precision) {
+  const auto found = std::ranges::find(kPrecisionNames, precision);
+  return device.peaks.at(static_cast<std::size_t>(found - kPrecisionNames.begin())).has_value();
+}
+
 /// A GPU without such products cannot be asked for them, nor for more than it has.
 void check_precision(ObjectReader& in, const ScenarioParts& parts) {
   const Device& device = parts.cluster.device;
   const Dtype precision = parts.parallel.precision;
   const auto peak = peak_of(device, precision);
+  const bool unknown = !parts.parallel.recipe.id.empty() && in.self().problems().any();
+  if (!peak && unknown) return;  // no recipe, as has been noted
   if (!peak) {
     std::vector<std::string_view> possible;
     for (const auto& [name, dtype] : precision_names())
@@ -66,6 +73,12 @@ void check_precision(ObjectReader& in, const ScenarioParts& parts) {
     note_at(in, "parallel.precision",
             fmt::format("{} has no products in {}; precision may be {}", in_quotes(device.id),
                         precision_text(parts.parallel), fmt::join(possible, ", ")));
+  } else if (const std::string& needed = parts.parallel.recipe.requires_peak;
+             !needed.empty() && !has_peak(device, needed)) {
+    note_at(in, "parallel.precision",
+            fmt::format("{} needs units for its scales, which only devices with products in {} "
+                        "have; {} has none",
+                        precision_text(parts.parallel), needed, in_quotes(device.id)));
   } else if (parts.sustained && *parts.sustained > *peak) {
     note_at(in, "sustained",
             fmt::format("sustained = {} is above the dense {} peak of {}, {}",

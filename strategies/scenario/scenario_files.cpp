@@ -35,7 +35,7 @@ std::optional<fs::path> find_local(const ValueReader& at, std::string_view name,
 
 std::optional<fs::path> find_file(const ValueReader& at, std::string_view name,
                                   std::string_view noun, std::string_view folder,
-                                  const ScenarioFolders& folders) {
+                                  const ScenarioFolders& folders, std::string_view besides) {
   if (name.empty()) return std::nullopt;  // has been noted
   if (is_file_path(name)) return find_path(at, name, folders.scenario);
   const auto names = or_noted(at.problems(), [&] { return ConfigNames{folders.configs, folder}; });
@@ -43,7 +43,7 @@ std::optional<fs::path> find_file(const ValueReader& at, std::string_view name,
   if (const auto id = names->known(name)) return names->file_of(*id);
   if (auto local = find_local(at, name, folders.scenario)) return local;
   if (const auto id = names->meant(name)) return names->file_of(*id);
-  at.note(names->complaint(noun, name));
+  at.note(names->complaint(noun, name) + std::string{besides});
   return std::nullopt;
 }
 

@@ -18,12 +18,11 @@ struct ScenarioFolders {
 /// The file that `name` at `at` refers to. A name with a slash or ".json" is a path, relative to
 /// the scenario's folder or the current one. Otherwise, in this order: id or alias of a shipped
 /// file in `configs`/`folder`; a file next to the scenario, without ".json"; the only id with this
-/// prefix. If there is none, reports it with a suggestion and returns empty.
-[[nodiscard]] std::optional<std::filesystem::path> find_file(const ValueReader& at,
-                                                             std::string_view name,
-                                                             std::string_view noun,
-                                                             std::string_view folder,
-                                                             const ScenarioFolders& folders);
+/// prefix. If there is none, reports it with a suggestion, and with `besides`, what may stand there
+/// instead of a file, and returns empty.
+[[nodiscard]] std::optional<std::filesystem::path> find_file(
+    const ValueReader& at, std::string_view name, std::string_view noun, std::string_view folder,
+    const ScenarioFolders& folders, std::string_view besides = {});
 
 /// The name of a found file in a resolved scenario: the id of a shipped file, else `written`.
 [[nodiscard]] std::string name_of_file(std::string_view written, const std::filesystem::path& file,

@@ -6,6 +6,7 @@
 #include "sim/config/extends.hpp"
 #include "sim/config/reader.hpp"
 #include "strategies/layout/scenario_names.hpp"
+#include "topologies/devices/device.hpp"
 #include "topologies/devices/device_figure.hpp"
 #include "topologies/files/config_names.hpp"
 
@@ -131,6 +132,13 @@ class RecipeReader {
           "Whether GEMMs of weight gradients have this type; false: that of activations (default: "
           "true)"},
          false, recipe_.weight_gradients, read_flag);
+    take(in,
+         {"requires_peak",
+          "Only devices with a peak in this precision have units that take such operands with "
+          "their scales (default: all with products of this type)"},
+         false, recipe_.requires_peak, [](const ValueReader& value) {
+           return value.one_of("precision", {kPrecisionNames.begin(), kPrecisionNames.end()});
+         });
     take(in, {"output_layer", "The same of the output layer (default: false)"}, false,
          recipe_.output_layer, read_flag);
     take(in,

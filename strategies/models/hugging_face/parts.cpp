@@ -32,7 +32,8 @@ void read_sequence(Keys& keys, TransformerConfig& config, std::string_view posit
                          grouped(config.sequence), positions));
   } else {
     keys.in().note(
-        fmt::format("no sequence length: there is no {}; give \"seq\", as in --set model.seq=4096",
+        fmt::format("no sequence length: there is no {}; give \"seq\" in the file, or --set "
+                    "model.seq=4096 in a run",
                     positions.empty() ? "key for it in this family" : in_quotes(positions)));
   }
 }

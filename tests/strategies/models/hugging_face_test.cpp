@@ -274,8 +274,8 @@ TEST_CASE("the sequence length is the file's largest or the given one, and repor
   const std::string bloom =
       R"("model_type": "bloom", "hidden_size": 8, "n_layer": 4, "n_head": 4, "vocab_size": 10)";
   CHECK(contains(error_of(bloom),
-                 "no sequence length: there is no \"seq_length\"; give \"seq\", "
-                 "as in --set model.seq=4096"));
+                 "no sequence length: there is no \"seq_length\"; give \"seq\" in "
+                 "the file, or --set model.seq=4096 in a run"));
   CHECK(shape(read(bloom + R"(, "seq": 8)")).sequence == 8);
   // The table of learned positions stays as it is.
   const ModelConfig gpt2 = read("\"model_type\": \"gpt2\", \"seq\": 8, " + kOfGpt2);

@@ -162,6 +162,17 @@ TEST_CASE("precision decides what is kept of weights and gradients") {
   CHECK(narrow("fp8", "fp8").gradients == Dtype::fp32);
   CHECK(narrow("nvfp4", "nvfp4").gradients == Dtype::fp32);
   CHECK(narrow("nvfp4", "nvfp4").weights == Dtype::nvfp4);
+  // Scales per 32 elements came with Blackwell; AMD's MI300X has fp8 without them.
+  for (const char* gpu : {"h100-sxm5-80gb", "mi300x-192gb"})
+    CHECK(
+        error_of(kSmall, {std::string{"cluster.gpu="} + gpu, "parallel.precision=mxfp8"})
+            .find(
+                "mxfp8 needs units for its scales, which only devices with products in fp4 have") !=
+        std::string::npos);
+  CHECK(error_of(kSmall, {"cluster.gpu=mi355x-288gb", "parallel.precision=mxfp8"}).empty());
+  const std::string unknown = error_of(kSmall, {"parallel.precision=fp9"});
+  CHECK(unknown.find("; or a type: fp32, fp16, bf16, fp8") != std::string::npos);
+  CHECK(unknown.find("has no products in fp9") == std::string::npos);
   CHECK(error_of(kSmall, {"cluster.gpu=b200-sxm-180gb", "parallel.precision=mxfp8",
                           "parallel.state.weights=fp8_block"})
             .find("software of mxfp8 gathers weights in bf16") != std::string::npos);
