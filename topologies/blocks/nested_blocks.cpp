@@ -163,23 +163,23 @@ std::size_t NestedBlocks::between_switches(LinkId link) const {
 }
 
 BlockLink NestedBlocks::place_of(LinkId link, std::size_t nodes) const {
-  if (const auto own = of_nodes(link)) {
-    const std::size_t links = own->links * nodes;
-    const std::size_t block = (link - own->first) / links;
+  if (const auto of = of_nodes(link)) {
+    const std::size_t links = of->links * nodes;
+    const std::size_t block = (link - of->first) / links;
     return {static_cast<std::uint32_t>(block), static_cast<LinkId>(link - block * links)};
   }
   const std::size_t of_plane = between_switches(link);
-  const auto [number, group, in_group] = links_[of_plane];
-  const Level& level = levels_[number];
+  const Place& own = links_[of_plane];
+  const Level& level = levels_[own.level];
   const auto at = [&](std::size_t first) {
-    return static_cast<LinkId>(link - of_plane + level.links[first][in_group]);
+    return static_cast<LinkId>(link - of_plane + level.links[first][own.number]);
   };
   if (level.nodes <= nodes) {
     const std::size_t groups = nodes / level.nodes;  // in a block
-    return {static_cast<std::uint32_t>(group / groups), at(group % groups)};
+    return {static_cast<std::uint32_t>(own.group / groups), at(own.group % groups)};
   }
   const auto span = static_cast<std::uint32_t>(level.nodes / nodes);
-  return {group * span, at(0), span};
+  return {own.group * span, at(0), span};
 }
 
 LinkId NestedBlocks::link_at(const BlockLink& place, std::size_t nodes) const {

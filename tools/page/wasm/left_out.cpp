@@ -21,8 +21,25 @@
 #include "tools/app/errors.hpp"
 #include "tools/app/step/metrics/step_provenance.hpp"
 #include "tools/app/trace_stream.hpp"
+#include "topologies/blocks/nested_blocks.hpp"
 
 namespace lockstep {
+
+std::optional<NestedBlocks> NestedBlocks::find(const ClusterData& /*data*/) {
+  return std::nullopt;
+}
+bool NestedBlocks::may_exchange(std::size_t /*nodes*/, std::size_t /*blocks*/) const {
+  return false;
+}
+BlockLink NestedBlocks::place_of(LinkId link, std::size_t /*nodes*/) const {
+  return {0, link};
+}
+LinkId NestedBlocks::link_at(const BlockLink& place, std::size_t /*nodes*/) const {
+  return place.first;
+}
+std::size_t NestedBlocks::neighbors(LinkId /*link*/, std::size_t /*nodes*/) const {
+  return 1;
+}
 
 namespace engine {
 
