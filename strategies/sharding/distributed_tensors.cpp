@@ -33,7 +33,8 @@ class PartsInOrder {
       const bool orders = needs_order(operation);
       const Collective what = orders ? operation.communication->collective : Collective::all_reduce;
       const bool in_parts = step_.parallel.overlaps(Overlap::tp);
-      const bool result_in_parts = in_parts && kernels_of(operation, out) == 1;
+      const bool result_in_parts =
+          in_parts && what == Collective::reduce_scatter && kernels_of(operation, out) == 1;
       if (what == Collective::reduce_scatter && !result_in_parts)
         out.push_back(pass(operation, operation.reads, operation.reads, ".parts"));
       out.push_back(operation);

@@ -303,7 +303,7 @@ TEST_CASE("sensitivity, several jobs and campaigns write pages with their figure
       page_of("lockstep sensitivity pipeline-1f1b --elasticities --no-layout");
   check_page(sensitivity);
   CHECK(contains(sensitivity, "Which uncertain parameter dominates the step time"));
-  CHECK(contains(sensitivity, "By how much of itself the step changes with each figure"));
+  CHECK(contains(sensitivity, "By how much of itself the step changes with each parameter"));
   CHECK(!contains(sensitivity, "#####"));
 
   const std::string jobs =
