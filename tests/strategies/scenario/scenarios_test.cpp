@@ -37,11 +37,13 @@ SchemaAgreement agreement() {
 
 TEST_CASE("every scenario of the definitions ships") {
   const std::set<std::string> expected{"attention-two-gpus",
+                                       "collective-algorithms",
                                        "data-parallel-from-scratch",
                                        "deepseek-v3-2048-h800",
                                        "diffusion-transformer",
                                        "diloco-two-sites",
                                        "encoder-decoder",
+                                       "expert-dispatch",
                                        "gpt-moe",
                                        "gpt3-a100-memory",
                                        "gpt3-v100",
@@ -55,6 +57,7 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "moe-parallel-folding",
                                        "multi-token-prediction",
                                        "muon",
+                                       "optimizer-offload",
                                        "optimizer-states",
                                        "parameter-server",
                                        "pipeline-1f1b",
@@ -70,11 +73,13 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "sequence-ring",
                                        "sequence-ulysses",
                                        "sliding-window",
+                                       "soap",
                                        "vision-transformer",
                                        "zero-7b5-0",
                                        "zero-7b5-1",
                                        "zero-7b5-2",
-                                       "zero-7b5-3"};
+                                       "zero-7b5-3",
+                                       "zero2-accumulation"};
   std::set<std::string> found;
   for (const auto& file : shipped()) found.insert(file.stem().string());
   CHECK(found == expected);

@@ -57,6 +57,17 @@ std::string config(const CollectiveRequest& request, const ConcurrentReport& don
   return out.dump();
 }
 
+/// Folded calls are one a collective.
+FoldMembers members_of(const ConcurrentReport& done) {
+  FoldMembers out;
+  for (const ConcurrentRow& row : done.collectives) {
+    const ConcurrentCollective& what = row.collective;
+    const bool hosts = what.spec.algorithm->auxiliary_ranks == AuxiliaryRanks::hosts;
+    out.calls.push_back({what.name, what.ranks, hosts ? "host" : "switch"});
+  }
+  return out;
+}
+
 }  // namespace
 
 Report report_of(const CollectiveRequest& request, const ConcurrentReport& done,
@@ -81,10 +92,12 @@ Report report_of(const CollectiveRequest& request, const ConcurrentReport& done,
   add_link_changes(*done.setup, section);
   add_drawn_ranks(request, *done.setup, section);
   for (const ConcurrentRow& one : done.collectives) section.rows.push_back(row(one));
+  const FoldMembers members = members_of(done);
   if (classes)
-    for (std::string& line : describe_fold(done.fold)) section.closing.push_back(std::move(line));
+    for (std::string& line : describe_fold(done.fold, members))
+      section.closing.push_back(std::move(line));
   out.sections.push_back(std::move(section));
-  out.more.emplace_back("fold", fold_json(done.fold, classes));
+  out.more.emplace_back("fold", fold_json(done.fold, classes, members));
   return out;
 }
 

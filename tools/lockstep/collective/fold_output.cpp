@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "sim/symmetry/step_partings.hpp"
@@ -19,25 +20,102 @@ namespace {
 constexpr std::size_t kMostLines = 20;
 constexpr std::size_t kMostRanges = 6;
 
-/// Numbered from `first`.
-std::string text_of(const RankRange& range, int first) {
-  return range.first == range.last ? std::to_string(range.first - first)
-                                   : fmt::format("{}-{}", range.first - first, range.last - first);
-}
-
-std::string text_of(const std::vector<RankRange>& ranges, int first) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(ranges.size(), kMostRanges); ++i)
-    text += (text.empty() ? "" : ", ") + text_of(ranges[i], first);
-  if (ranges.size() > kMostRanges) text += ", ...";
-  return text;
-}
-
-std::size_t members_of(const FoldReport& report) {
+std::int64_t members_of(const FoldReport& report) {
   std::size_t members = 0;
   for (const auto& call : report.class_of) members += call.size();
-  return members;
+  return static_cast<std::int64_t>(members);
 }
+
+std::string counted(std::int64_t number, std::string_view of) {
+  const std::string_view many = of == "switch" ? "es" : "s";
+  return fmt::format("{} {}{}", number, of, number == 1 ? "" : many);
+}
+
+/// Members of calls in words: "3", with several calls "gradients 3".
+class MemberWords {
+ public:
+  MemberWords(const FoldReport& report, const FoldMembers& members)
+      : members_{members}, all_{members_of(report)} {
+    for (std::uint32_t call = 0; call < report.class_of.size(); ++call)
+      ranks_ += std::min<std::int64_t>(ranks_of(call),
+                                       static_cast<std::int64_t>(report.class_of[call].size()));
+  }
+
+  [[nodiscard]] bool has_auxiliary() const { return ranks_ < all_; }
+  [[nodiscard]] std::string_view kind(const EquivalenceClass& of) const {
+    if (of.representative < ranks_of(of.call)) return "rank";
+    return auxiliary_of(of.call);
+  }
+  /// Of members that are not all of one kind or of one collective.
+  [[nodiscard]] std::string_view kind_of_all() const {
+    return has_auxiliary() || !members_.calls.empty() ? "member" : "rank";
+  }
+  /// "16 ranks and 2 switches", "15 members of 3 collectives".
+  [[nodiscard]] std::string counted_all() const {
+    if (!members_.calls.empty())
+      return fmt::format("{} of {}", counted(all_, "member"),
+                         counted(static_cast<std::int64_t>(members_.calls.size()), "collective"));
+    if (!has_auxiliary()) return counted(ranks_, "rank");
+    return counted(ranks_, "rank") + " and " + counted(all_ - ranks_, members_.auxiliary);
+  }
+  [[nodiscard]] std::string text(std::uint32_t call, int member) const {
+    const int at = number(call, member);
+    const std::string text = text_of({call, at, at}, true);
+    return member < ranks_of(call) ? text : fmt::format("{} {}", auxiliary_of(call), text);
+  }
+  [[nodiscard]] std::string text(const std::vector<RankRange>& of) const {
+    std::string text;
+    std::optional<std::uint32_t> call;
+    const std::vector<RankRange> ranges = numbered(of);
+    for (std::size_t i = 0; i < std::min(ranges.size(), kMostRanges); ++i) {
+      text += (text.empty() ? "" : ", ") + text_of(ranges[i], call != ranges[i].call);
+      call = ranges[i].call;
+    }
+    if (ranges.size() > kMostRanges) text += ", ...";
+    return text;
+  }
+  /// Ranges of consecutive members as ranges of consecutive ranks of the cluster.
+  [[nodiscard]] std::vector<RankRange> numbered(const std::vector<RankRange>& of) const {
+    std::vector<RankRange> out;
+    for (const RankRange& range : of) {
+      for (int member = range.first; member <= range.last; ++member) {
+        const int at = number(range.call, member);
+        const bool follows = member > range.first && out.back().last + 1 == at;
+        if (follows) {
+          out.back().last = at;
+        } else {
+          out.push_back({range.call, at, at});
+        }
+      }
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] int ranks_of(std::uint32_t call) const {
+    return members_.calls.empty() ? members_.ranks
+                                  : static_cast<int>(members_.calls[call].ranks.size());
+  }
+  [[nodiscard]] std::string_view auxiliary_of(std::uint32_t call) const {
+    return members_.calls.empty() ? members_.auxiliary : members_.calls[call].auxiliary;
+  }
+  /// A rank's in the cluster; an auxiliary one's among those of its collective.
+  [[nodiscard]] int number(std::uint32_t call, int member) const {
+    if (member >= ranks_of(call)) return member - ranks_of(call);
+    if (members_.calls.empty()) return member;
+    return static_cast<int>(members_.calls[call].ranks[static_cast<std::size_t>(member)]);
+  }
+  [[nodiscard]] std::string text_of(const RankRange& range, bool with_name) const {
+    const std::string name =
+        with_name && !members_.calls.empty() ? members_.calls[range.call].name + " " : "";
+    return range.first == range.last ? fmt::format("{}{}", name, range.first)
+                                     : fmt::format("{}{}-{}", name, range.first, range.last);
+  }
+
+  const FoldMembers& members_;
+  std::int64_t all_ = 0;
+  std::int64_t ranks_ = 0;
+};
 
 /// The largest first, then by their first ranks.
 std::vector<std::size_t> by_size(const FoldReport& report) {
@@ -72,44 +150,32 @@ std::string text_of(const ClassStepParting& parting, bool by_rank) {
                      in_step(parting.last->at, parting.last->step));
 }
 
-std::string counted(std::int64_t number, std::string_view of) {
-  const std::string_view many = of == "switch" ? "es" : "s";
-  return fmt::format("{} {}{}", number, of, number == 1 ? "" : many);
-}
-
-/// "16 ranks and 2 switches".
-std::string counted_members(const FoldReport& report, const FoldMembers& members) {
-  const auto all = static_cast<std::int64_t>(members_of(report));
-  const std::int64_t ranks = std::min<std::int64_t>(all, members.ranks);
-  if (ranks == all) return counted(ranks, "rank");
-  return counted(ranks, "rank") + " and " + counted(all - ranks, members.auxiliary);
-}
-
 /// What the times of classes are compared with, and how far differences have spread.
-void describe_times(const FoldReport& report, const StepPartings& partings, bool has_auxiliary,
-                    std::vector<std::string>& out) {
-  std::set<int> usual;
-  for (const ClassStepParting& each : partings.classes)
-    if (each.members > 0) usual.insert(each.usual);
+void describe_times(const FoldReport& report, const StepPartings& partings,
+                    const MemberWords& words, std::vector<std::string>& out) {
+  std::set<std::pair<std::uint32_t, int>> usual;
+  for (std::size_t c = 0; c < partings.classes.size(); ++c)
+    if (partings.classes[c].members > 0)
+      usual.emplace(report.classes[c].call, partings.classes[c].usual);
   if (usual.empty()) {
     if (report.classes.size() > 1)
       out.emplace_back("times are the same in all classes with as many steps");
     return;
   }
-  std::vector<int> ranks(usual.begin(), usual.end());
+  std::vector<std::string> ranks;
+  for (const auto& [call, rank] : usual) ranks.push_back(words.text(call, rank));
   const bool more = ranks.size() > kMostRanges;
   if (more) ranks.resize(kMostRanges);
-  out.push_back(fmt::format(
-      "{} of {} {} have times of their own; steps are compared with those of rank{} {}{}",
-      partings.distinct, report.step_ends.size(), report.by_rank ? "ranks" : "classes",
-      usual.size() == 1 ? "" : "s", fmt::join(ranks, ", "), more ? ", ..." : ""));
+  out.push_back(
+      fmt::format("{} of {} {} have times of their own; steps are compared with those of {}{} {}{}",
+                  partings.distinct, report.step_ends.size(), report.by_rank ? "ranks" : "classes",
+                  words.kind_of_all(), usual.size() == 1 ? "" : "s", fmt::join(ranks, ", "),
+                  more ? ", ..." : ""));
   std::vector<std::string> spread;
   for (const auto& [step, members] : partings.spread)
-    spread.push_back(fmt::format("{} by step {}",
-                                 spread.empty()
-                                     ? counted(members, has_auxiliary ? "member" : "rank")
-                                     : std::to_string(members),
-                                 step));
+    spread.push_back(fmt::format(
+        "{} by step {}",
+        spread.empty() ? counted(members, words.kind_of_all()) : std::to_string(members), step));
   constexpr std::size_t kMostSteps = 5;
   if (spread.size() > kMostSteps) {
     spread.erase(spread.begin() + kMostSteps - 1, spread.end() - 1);
@@ -146,17 +212,25 @@ Json parting_json(const ClassStepParting& parting, bool by_rank) {
 
 Json classes_json(const FoldReport& report, const std::optional<StepPartings>& partings,
                   const FoldMembers& who) {
+  const MemberWords words{report, who};
   Json out = Json::array();
   const auto ranges = report.ranges();
   for (const std::size_t c : by_size(report)) {
     if (out.size() == FoldReport::kMaxDescribed) break;
-    const bool auxiliary = report.classes[c].representative >= who.ranks;
-    Json one = {{"kind", auxiliary ? who.auxiliary : std::string{"rank"}},
+    Json one = {{"kind", words.kind(report.classes[c])},
                 {"ranks", report.classes[c].members},
                 {"representative", report.classes[c].representative},
                 {"difference", report.classes[c].difference}};
     Json& members = one["members"] = Json::array();
-    for (const RankRange& range : ranges[c]) members.push_back({range.first, range.last});
+    if (who.calls.empty()) {
+      for (const RankRange& range : ranges[c]) members.push_back({range.first, range.last});
+    } else {
+      one["collective"] = who.calls[report.classes[c].call].name;
+      for (const RankRange& range : words.numbered(ranges[c]))
+        members.push_back({{"collective", who.calls[range.call].name},
+                           {"first", range.first},
+                           {"last", range.last}});
+    }
     if (partings) one["parts"] = parting_json(partings->classes[c], report.by_rank);
     out.push_back(std::move(one));
   }
@@ -173,8 +247,8 @@ std::vector<std::string> describe_fold(const FoldReport& report, const FoldMembe
           : fmt::format(", {} of {} rounds skipped", report.rounds_skipped, report.rounds);
   const std::string simulated = fmt::format("{} of {} transfers simulated{}",
                                             report.simulated_transfers, report.transfers, skipped);
-  const std::string all = counted_members(report, members);
-  const bool has_auxiliary = all.find(" and ") != std::string::npos;
+  const MemberWords words{report, members};
+  const std::string all = words.counted_all();
   std::vector<std::string> out;
   if (report.by_rank) {
     out.push_back(fmt::format(
@@ -194,7 +268,7 @@ std::vector<std::string> describe_fold(const FoldReport& report, const FoldMembe
         report.branches, report.branch_histories));
   const auto partings = find_step_partings(report);
   if (partings) {
-    describe_times(report, *partings, has_auxiliary, out);
+    describe_times(report, *partings, words, out);
   } else {
     out.emplace_back("times of steps are not kept: they change their pace too often");
   }
@@ -202,12 +276,10 @@ std::vector<std::string> describe_fold(const FoldReport& report, const FoldMembe
   const auto order = by_size(report);
   for (std::size_t i = 0; i < std::min(order.size(), kMostLines); ++i) {
     const EquivalenceClass& each = report.classes[order[i]];
-    const bool auxiliary = has_auxiliary && each.representative >= members.ranks;
-    out.push_back(
-        fmt::format("  {}: {}{}{}", counted(each.members, auxiliary ? members.auxiliary : "rank"),
-                    text_of(ranges[order[i]], auxiliary ? members.ranks : 0),
-                    each.difference.empty() ? "" : "; " + each.difference,
-                    partings ? text_of(partings->classes[order[i]], report.by_rank) : ""));
+    out.push_back(fmt::format(
+        "  {}: {}{}{}", counted(each.members, words.kind(each)), words.text(ranges[order[i]]),
+        each.difference.empty() ? "" : "; " + each.difference,
+        partings ? text_of(partings->classes[order[i]], report.by_rank) : ""));
   }
   if (order.size() > kMostLines)
     out.push_back(fmt::format("  and {} more classes", order.size() - kMostLines));
@@ -241,9 +313,9 @@ void add_fold(const FoldReport& report, bool with_classes, const FoldMembers& me
 
 }  // namespace
 
-std::string fold_json(const FoldReport& report, bool with_classes) {
+std::string fold_json(const FoldReport& report, bool with_classes, const FoldMembers& members) {
   Json out = Json::object();
-  add_fold(report, with_classes, {}, out);
+  add_fold(report, with_classes, members, out);
   return out.dump();
 }
 

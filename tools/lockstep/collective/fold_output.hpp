@@ -8,10 +8,18 @@
 
 namespace lockstep::cli {
 
-/// Who takes part in a folded collective: ranks, then what executes the auxiliary ranks.
+/// One of several collectives at once: its ranks, then what executes the auxiliary ranks.
+struct FoldCall {
+  std::string name;
+  std::vector<EndpointId> ranks;  // of the cluster, without auxiliary ranks
+  std::string auxiliary = "";     // "switch", "host"
+};
+
+/// Who takes part in folded collectives.
 struct FoldMembers {
-  int ranks = INT_MAX;         // without auxiliary ranks
-  std::string auxiliary = "";  // "switch", "host"
+  int ranks = INT_MAX;            // of the only collective, without auxiliary ranks
+  std::string auxiliary = "";     // "switch", "host"
+  std::vector<FoldCall> calls{};  // of several at once, which lines then name
 };
 
 /// "16 ranks and 2 switches in 2 classes, 128 links in 4; 6 of 96 transfers simulated", and a line
@@ -19,7 +27,8 @@ struct FoldMembers {
 [[nodiscard]] std::vector<std::string> describe_fold(const FoldReport& report,
                                                      const FoldMembers& members = {});
 /// The same as a JSON object; on request with every class and its times.
-[[nodiscard]] std::string fold_json(const FoldReport& report, bool with_classes);
+[[nodiscard]] std::string fold_json(const FoldReport& report, bool with_classes,
+                                    const FoldMembers& members);
 /// The same of one algorithm at one size.
 [[nodiscard]] std::string fold_json(const std::string& algorithm, Bytes size,
                                     const FoldReport& report, bool with_classes,

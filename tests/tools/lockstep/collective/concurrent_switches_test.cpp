@@ -1,5 +1,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
 
 #include "tests/tools/run_command.hpp"
 
@@ -51,6 +56,31 @@ TEST_CASE("reductions in switches alone among collectives at once take their usu
       CHECK(among[0]["together_s"] == usual[0]["time_s"]);
     }
   }
+}
+
+/// Every second rank: members 0 to 3 of the second are ranks 8, 10, 12 and 14.
+TEST_CASE(
+    "classes of collectives at once name collectives, their ranks in the cluster, and switches") {
+  const TemporaryFile file(
+      file_of({job("all_reduce", "nvls", R"("name": "sums", "ranks": {"first": 0, "count": 4})"),
+               job("all_gather", "ring",
+                   R"("name": "weights", "ranks": {"first": 8, "count": 4, "stride": 2})")}));
+  const std::string command = kH100 + file.path() + " --set-rank 10 'start=30 us' --classes";
+  const std::string out = run_command(command).out;
+  CHECK(contains(out, "members of 2 collectives in "));
+  CHECK(contains(out, "4 ranks: sums 0-3"));
+  CHECK(contains(out, "switch: sums 0"));
+  CHECK(contains(out, "1 rank: weights 10;"));
+  std::vector<std::string> weights;
+  for (const Json& each : json_of(command)["fold"]["members"]) {
+    if (each["collective"] != "weights") continue;
+    CHECK(each["kind"] == "rank");
+    for (const Json& range : each["members"])
+      for (int rank = range["first"]; rank <= range["last"]; ++rank)
+        weights.push_back(std::to_string(rank));
+  }
+  std::sort(weights.begin(), weights.end());
+  CHECK(fmt::format("{}", fmt::join(weights, " ")) == "10 12 14 8");
 }
 
 TEST_CASE("collectives at once that share reducing switches fold, to the same picosecond") {

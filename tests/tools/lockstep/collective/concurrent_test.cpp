@@ -104,7 +104,7 @@ TEST_CASE("collectives at once fold, to the same picosecond") {
     }
   }
   const CommandResult classes = run_command(kCommand + kExample + " --classes");
-  CHECK(contains(classes.out, " ranks in "));
+  CHECK(contains(classes.out, " members of 3 collectives in "));
 }
 
 /// Two all-reduces, of 8 and of 8 or 6 of 16 ranks: on other nodes, on one of the other's, and with
