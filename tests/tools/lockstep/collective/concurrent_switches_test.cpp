@@ -72,7 +72,8 @@ TEST_CASE(
   CHECK(contains(out, "switch: sums 0"));
   CHECK(contains(out, "1 rank: weights 10;"));
   std::vector<std::string> weights;
-  for (const Json& each : json_of(command)["fold"]["members"]) {
+  const Json json = json_of(command);
+  for (const Json& each : json["fold"]["members"]) {
     if (each["collective"] != "weights") continue;
     CHECK(each["kind"] == "rank");
     for (const Json& range : each["members"])
