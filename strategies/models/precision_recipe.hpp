@@ -17,8 +17,8 @@ struct PrecisionRecipe {
   bool weights_once = false;     // for all GEMMs of a step
   bool stores_operands = false;  // cast inputs and gradients are kept and gathered, not the
                                  // tensors they are casts of; needs inputs_once
-  /// Under sequence parallelism as with stores_operands and reduces_maxima, which the scenario
-  /// sets.
+  /// Under sequence parallelism as with stores_operands and reduces_maxima, set in
+  /// settled_recipe().
   bool casts_before_gather = false;
   bool reduces_maxima = false;     // of operands that tensor parallelism gathers, before a cast
   bool stores_dispatched = false;  // the same for the tokens of experts: cast before they travel

@@ -221,10 +221,6 @@ void take_recipe(ObjectReader& in, const std::optional<ValueReader>& parallel, P
   recipe = *found;
   recipe.id = id;
   recipe.of_stack = of_stack;
-  if (recipe.casts_before_gather && parts.parallel.sequence_parallel && parts.parallel.tp > 1) {
-    recipe.stores_operands = true;
-    recipe.reduces_maxima = true;
-  }
   parts.parallel.precision = found->products;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "strategies/layout/settled_recipe.hpp"
 #include "strategies/models/build_model.hpp"
 #include "strategies/sharding/device_mesh.hpp"
 #include "strategies/sharding/placement.hpp"
@@ -24,7 +25,7 @@ namespace {
   out.token_parts =
       std::int64_t{parallel.dp} * parallel.cp * (parallel.sequence_parallel ? parallel.tp : 1);
   out.form = parallel.form;
-  if (is_narrow(parallel.precision)) out.recipe = parallel.recipe;
+  if (is_narrow(parallel.precision)) out.recipe = settled_recipe(parallel);
   return out;
 }
 
@@ -63,6 +64,13 @@ namespace {
     }
     out.push_back(std::move(of));
   }
+  return out;
+}
+
+/// For start_step(), which keeps a reference.
+[[nodiscard]] ParallelConfig with_settled_recipe(const ParallelConfig& parallel) {
+  ParallelConfig out = parallel;
+  out.recipe = settled_recipe(parallel);
   return out;
 }
 
@@ -130,7 +138,8 @@ TrainingStepAssembly start_step(const ModelConfig& model, const ParallelConfig& 
 
 Program build_forward_program(const ModelConfig& model, const ParallelConfig& parallel,
                               int gpus_per_node) {
-  TrainingStepAssembly step = start_step(model, parallel, gpus_per_node);
+  const ParallelConfig settled = with_settled_recipe(parallel);
+  TrainingStepAssembly step = start_step(model, settled, gpus_per_node);
   run_passes(step, forward_passes());
   return std::move(step.program);
 }
@@ -149,7 +158,8 @@ Bytes weight_bytes(const ModelConfig& model, const ParallelConfig& parallel) {
 
 ProgramOfBlocks build_blocks(const ModelConfig& model, const ParallelConfig& parallel,
                              int gpus_per_node, const BuildProgramOptions& options) {
-  TrainingStepAssembly step = start_step(model, parallel, gpus_per_node);
+  const ParallelConfig settled = with_settled_recipe(parallel);
+  TrainingStepAssembly step = start_step(model, settled, gpus_per_node);
   step.ends_with_average = options.ends_with_average;
   step.fragment = options.fragment;
   run_passes(step, kStrategyPasses, options.checks_passes);

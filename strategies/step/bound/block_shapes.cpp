@@ -60,8 +60,8 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   const PrecisionRecipe& recipe = parallel.recipe;
   for (const bool flag :
        {recipe.inputs_once, recipe.weights_once, recipe.stores_operands, recipe.reduces_maxima,
-        recipe.stores_dispatched, recipe.stores_activation_inputs, recipe.weight_gradients,
-        recipe.output_layer, recipe.attention})
+        recipe.casts_before_gather, recipe.stores_dispatched, recipe.stores_activation_inputs,
+        recipe.weight_gradients, recipe.output_layer, recipe.attention})
     key.add(flag ? 1 : 0);
   key.add(recipe.first_layers).add(recipe.last_layers).add(recipe.kept_weights);
   key.add(std::int64_t{std::llround(recipe.casts.kernels * 1e6)});

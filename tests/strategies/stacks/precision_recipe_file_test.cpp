@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "strategies/layout/settled_recipe.hpp"
 #include "strategies/scenario/scenario.hpp"
 #include "tests/topologies/files/schema_agreement.hpp"
 
@@ -75,7 +76,8 @@ TEST_CASE("what casts before it gathers stores casts where tensor parallelism ga
     const std::string text = R"({"name": "own", "cluster": "dgx-h100", "model": "llama3-8b",
       "ignore_memory": true, "parallel": {"precision": ")" +
                              file.string() + R"(", "micro_batch": 1, )" + parallel + "}}";
-    return read_scenario(parse_json(text, "own.json"), "own", {}, kConfigs).parallel.recipe;
+    return settled_recipe(
+        read_scenario(parse_json(text, "own.json"), "own", {}, kConfigs).parallel);
   };
   const auto stores = [&](const std::string& parallel) {
     const PrecisionRecipe of = recipe(parallel);
