@@ -157,12 +157,11 @@ std::optional<ShortenedProgram> shortened(const Program& program, const ProgramP
       if (uses.microbatch(*call)) few.back().microbatch -= later;
     }
   }
-  out.program.mesh = program.mesh;
-  out.program.tensors = program.tensors;
-  out.program.routines = program.routines;
-  out.program.streams = program.streams;
-  for (std::size_t i = 0; i < program.roles.size(); ++i) {
-    const Role& role = program.roles[i];
+  // All members, so that one more does not compile before it is said here what becomes of it.
+  const auto& [mesh, casts, tensors, routines, streams, roles] = program;
+  out.program = {mesh, casts, tensors, routines, streams, {}};
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    const Role& role = roles[i];
     out.program.roles.push_back({role.name, role.fixed, role.host, std::move(calls[i])});
   }
   return out;

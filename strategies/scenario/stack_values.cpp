@@ -16,6 +16,13 @@ namespace {
 
 }  // namespace
 
+void take_bucket_of_stack(const BucketDefaults& bucket, bool specified, ParallelConfig& parallel) {
+  const Bytes size = size_of(bucket, parallel);
+  if (specified && parallel.bucket != size) return;
+  parallel.bucket = size;
+  parallel.bucket_form = {size, bucket.first, bucket.whole_without_overlap, bucket.whole_chunks};
+}
+
 void take_gradients_of_stack(const SoftwareStack& stack, SpecifiedValues specified,
                              ParallelConfig& parallel) {
   parallel.gradient_passes = stack.gradient_passes;
@@ -24,12 +31,7 @@ void take_gradients_of_stack(const SoftwareStack& stack, SpecifiedValues specifi
   const auto gradients = stack.gradients.find(weights);
   if (gradients != stack.gradients.end() && !specified.gradients)
     parallel.state.gradients = gradients->second;
-  if (!stack.bucket) return;
-  const Bytes size = size_of(*stack.bucket, parallel);
-  if (specified.bucket && parallel.bucket != size) return;
-  parallel.bucket = size;
-  parallel.bucket_form = {size, stack.bucket->first, stack.bucket->whole_without_overlap,
-                          stack.bucket->whole_chunks};
+  if (stack.bucket) take_bucket_of_stack(*stack.bucket, specified.bucket, parallel);
 }
 
 }  // namespace lockstep

@@ -9,6 +9,8 @@
 #include "strategies/models/count/count.hpp"
 #include "strategies/nccl/tuning_file.hpp"
 #include "strategies/scenario/parallel/layout_problems.hpp"
+#include "strategies/scenario/scenario_overlay.hpp"
+#include "strategies/scenario/stack_values.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "tools/app/inputs/config_folder.hpp"
 #include "tools/app/step/metrics/throughput.hpp"
@@ -32,12 +34,47 @@ namespace {
   return std::find(kPipeline.begin(), kPipeline.end(), key) == kPipeline.end();
 }
 
+/// Whether the scenario of a setting has this key of `parallel`.
+[[nodiscard]] bool specifies(const PlanSpace& space, std::uint64_t setting, std::string_view key) {
+  JsonValue root = space.base.root;
+  Overlay overlay;
+  for (const std::string& each : space.setting_overrides(setting)) overlay.apply(each, root);
+  const auto* members = root.get_if<JsonObject>();
+  const JsonValue* parallel = members != nullptr ? find_member(*members, "parallel") : nullptr;
+  const auto* keys = parallel != nullptr ? parallel->get_if<JsonObject>() : nullptr;
+  return keys != nullptr && find_member(*keys, key) != nullptr;
+}
+
+/// Of a stack that has them.
+[[nodiscard]] std::optional<BucketDefaults> bucket_of(const std::string& stack) {
+  const std::filesystem::path stacks = std::filesystem::path{config_folder()} / "stacks";
+  return find_software_stack(stacks, stack).bucket;
+}
+
 }  // namespace
+
+void LayoutDefaults::apply(ParallelConfig& to) const {
+  const bool offload = to.state.offload;
+  to.state = parallel.state;
+  to.state.offload = offload;
+  to.precision = parallel.precision;
+  to.recipe = parallel.recipe;
+  to.form = parallel.form;
+  to.token_counts = parallel.token_counts;
+  to.gradient_messages_in_parts = parallel.gradient_messages_in_parts;
+  to.gradient_passes = parallel.gradient_passes;
+  to.scatter_gradients = parallel.scatter_gradients;
+  to.reduce_gradients = parallel.reduce_gradients;
+  to.bucket = parallel.bucket;
+  to.bucket_form = {};
+  if (bucket) take_bucket_of_stack(*bucket, specifies_bucket, to);
+}
 
 PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
                          const Calibration& calibration, const PartChanges& changes)
     : index_{index}, scenario_{scenario_of(space, index)} {
   apply(changes);
+  const bool has_bucket = specifies(space, index, "bucket");
   std::exception_ptr problem;
   for (int zero = 0; zero <= 3; ++zero) {
     for (const bool pipelined : {false, true}) {
@@ -49,7 +86,7 @@ PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
         if (changed_) of.cluster.cluster = *changed_;
         add_stack(of, calibration);
         defaults_[place_of(zero, pipelined)] =
-            LayoutDefaults{std::move(of.parallel), std::move(of.stack)};
+            LayoutDefaults{std::move(of.parallel), of.stack, bucket_of(of.stack), has_bucket};
       } catch (const ConfigError&) {
         // The stack has no such layouts; what is wrong with the scenario itself was thrown above.
         if (!problem) problem = std::current_exception();

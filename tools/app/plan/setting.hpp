@@ -11,6 +11,7 @@
 
 #include "strategies/calibration/calibration.hpp"
 #include "strategies/nccl/tuning_data.hpp"
+#include "strategies/stacks/software_stack.hpp"
 #include "strategies/step/bound/layout_bound.hpp"
 #include "strategies/step/simulate.hpp"
 #include "strategies/step/simulated_cluster.hpp"
@@ -25,6 +26,12 @@ namespace lockstep::app {
 struct LayoutDefaults {
   ParallelConfig parallel;
   std::string stack;
+  std::optional<BucketDefaults> bucket{};  // of the stack; their size also depends on the replicas
+  bool specifies_bucket = false;           // the scenario
+
+  /// Sets what a layout takes from its stack, or from the scenario instead. Its degrees, schedule,
+  /// ZeRO stage and state.offload are set and stay.
+  void apply(ParallelConfig& to) const;
 };
 
 /// Slow ranks, modified and failed links, the same for all layouts.

@@ -336,15 +336,7 @@ std::optional<PlanRule> LayoutWalk::set_zero(std::int64_t zero, std::size_t digi
   if (!replicas && digit != 0) return PlanRule::duplicate;
   defaults_ = setting_.defaults(parallel_.zero, parallel_.pp > 1);
   if (defaults_ == nullptr) return PlanRule::stack;
-  const bool offload = parallel_.state.offload;
-  parallel_.form = defaults_->parallel.form;
-  parallel_.state = defaults_->parallel.state;
-  parallel_.state.offload = offload;
-  parallel_.bucket = defaults_->parallel.bucket;
-  parallel_.bucket_form = defaults_->parallel.bucket_form;
-  parallel_.gradient_passes = defaults_->parallel.gradient_passes;
-  parallel_.scatter_gradients = defaults_->parallel.scatter_gradients;
-  parallel_.reduce_gradients = defaults_->parallel.reduce_gradients;
+  defaults_->apply(parallel_);
   return std::nullopt;
 }
 
