@@ -59,6 +59,12 @@ bool has_peak(const Device& device, std::string_view precision) {
   return device.peaks.at(static_cast<std::size_t>(found - kPrecisionNames.begin())).has_value();
 }
 
+/// NVFP4 has a scale of 8 bits with a fraction per 16 numbers, MXFP4 a power of two per 32: peaks
+/// in fp4 are of NVFP4 in NVIDIA's devices, from Blackwell on, and of MXFP4 in others'.
+bool takes_nvfp4(const Device& device) {
+  return device.kernels.starts_with("blackwell");
+}
+
 /// A GPU without such products cannot be asked for them, nor for more than it has.
 void check_precision(ObjectReader& in, const ScenarioParts& parts) {
   const Device& device = parts.cluster.device;
@@ -79,6 +85,11 @@ void check_precision(ObjectReader& in, const ScenarioParts& parts) {
             fmt::format("{} needs units for its scales, which only devices with products in {} "
                         "have; {} has none",
                         precision_text(parts.parallel), needed, in_quotes(device.id)));
+  } else if (precision == Dtype::nvfp4 && !takes_nvfp4(device)) {
+    note_at(in, "parallel.precision",
+            fmt::format("{} needs units for scales of 16 numbers, which only devices with the "
+                        "kernels \"blackwell\" have; the fp4 of {} is MXFP4, with scales of 32",
+                        precision_text(parts.parallel), in_quotes(device.id)));
   } else if (parts.sustained && *parts.sustained > *peak) {
     note_at(in, "sustained",
             fmt::format("sustained = {} is above the dense {} peak of {}, {}",
