@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "strategies/step/build_program.hpp"
@@ -15,6 +16,7 @@
 #include "tools/app/step/memory_changes.hpp"
 #include "tools/app/step/metrics/rank_classes.hpp"
 #include "tools/app/step/metrics/rank_memory.hpp"
+#include "tools/app/step/requested_scenario.hpp"
 #include "tools/app/step/run_step.hpp"
 #include "tools/app/topology/topology.hpp"
 #include "tools/app/verify/verify_run.hpp"
@@ -83,6 +85,54 @@ TEST_CASE("a layout that does not fit is refused with data on what would") {
   }
   request.ignore_memory = true;
   CHECK_FALSE(run_step(request).memory.fits());
+}
+
+// The memory that there is is what the layout needs with the change: the change fits, and the
+// layout itself does not.
+TEST_CASE("a refusal for lack of memory advises shorter lives of gradients and activations") {
+  const auto needed = [](const TrainingStepRequest& request, const LayoutChange& change) {
+    std::vector<std::string> overrides = request.overrides;
+    overrides.insert(overrides.end(), change.begin(), change.end());
+    const Scenario scenario = requested_scenario(request, overrides);
+    return peak_in_order(
+        build_program(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node()));
+  };
+  for (const auto& [file, overrides, change] :
+       {std::tuple<std::string, std::vector<std::string>, LayoutChange>{
+            "zero-7b5-2",
+            {"parallel.reduce_gradients=last_microbatch", "parallel.global_batch=128"},
+            {"parallel.reduce_gradients=every_microbatch"}},
+        {"pipeline-gpipe", {}, {"parallel.schedule=1f1b", "parallel.vpp=1"}}}) {
+    CAPTURE(file);
+    TrainingStepRequest request;
+    request.file = scenario_file(file);
+    request.overrides = overrides;
+    const Bytes capacity = needed(request, change);
+    REQUIRE(capacity < needed(request, {}));
+    const Scenario scenario = requested_scenario(request, request.overrides);
+    const auto changes = fitting_changes(request, scenario, capacity);
+    const auto is_it = [&](const FittingChange& each) {
+      return each.change == change && each.needed == capacity;
+    };
+    CHECK(std::count_if(changes.begin(), changes.end(), is_it) == 1);
+    for (const FittingChange& each : changes) {
+      CHECK(each.needed <= capacity);
+      CHECK(each.needed == needed(request, each.change));
+    }
+  }
+}
+
+TEST_CASE("less overlap is tried where memory is short, kind by kind") {
+  TrainingStepRequest request;
+  request.file = scenario_file("gpt-moe");
+  Scenario scenario = requested_scenario(request, {});
+  scenario.parallel.overlap = {Overlap::ep_pairs, Overlap::dp_parameters, Overlap::pp};
+  const std::vector<LayoutChange> changes = memory_changes(scenario);
+  for (const char* less :
+       {R"(parallel.overlap=["dp_parameters","pp"])", R"(parallel.overlap=["ep_pairs","pp"])"}) {
+    CAPTURE(less);
+    CHECK(std::count(changes.begin(), changes.end(), LayoutChange{less}) == 1);
+  }
 }
 
 // What is left out as too large without being laid out must be too large.

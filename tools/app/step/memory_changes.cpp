@@ -1,10 +1,12 @@
 #include "tools/app/step/memory_changes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "sim/base/math.hpp"
+#include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
 #include "strategies/models/count/layers.hpp"
 #include "strategies/step/build_program.hpp"
@@ -17,7 +19,7 @@ namespace lockstep::app {
 namespace {
 
 constexpr std::size_t kShown = 3;  // changes that fit
-constexpr std::size_t kMostTried = 60;
+constexpr std::size_t kMostTried = 120;
 /// Of a layer by a microbatch in all trials together; one takes some tenths of a millisecond where
 /// layers are many.
 constexpr std::int64_t kMostCalls = 40'000;
@@ -31,10 +33,40 @@ void add_zero(const ParallelConfig& parallel, std::vector<LayoutChange>& out) {
   for (int stage = parallel.zero + 1; stage <= 3; ++stage) out.push_back({set("zero", stage)});
 }
 
-void add_recomputation(const ParallelConfig& parallel, bool full, std::vector<LayoutChange>& out) {
-  if (full && parallel.recompute != Recompute::full) out.push_back({"parallel.recompute=full"});
-  if (!full && parallel.recompute == Recompute::none)
-    out.push_back({"parallel.recompute=selective"});
+/// Gradients of ZeRO-2 and -3 that are not held whole, and weights of ZeRO-3.
+void add_shorter_lives(const ParallelConfig& parallel, std::vector<LayoutChange>& out) {
+  const bool holds = parallel.reduce_gradients == GradientReduction::last_microbatch;
+  if (parallel.zero >= 2 && holds && parallel.microbatches() > 1)
+    out.push_back({"parallel.reduce_gradients=every_microbatch"});
+  if (parallel.zero == 3 && !parallel.reshard_after_forward)
+    out.push_back({"parallel.reshard_after_forward=true"});
+}
+
+/// Without what holds tensors of a second microbatch, or of what comes next.
+void add_less_overlap(const ParallelConfig& parallel, std::vector<LayoutChange>& out) {
+  for (const Overlap what : {Overlap::ep_pairs, Overlap::dp_parameters, Overlap::dp_gradients}) {
+    if (!parallel.overlaps(what)) continue;
+    std::vector<std::string> kinds;
+    for (const Overlap kind : parallel.overlap)
+      if (kind != what) kinds.push_back(fmt::format("\"{}\"", name_of(overlap_names(), kind)));
+    out.push_back({fmt::format("parallel.overlap=[{}]", fmt::join(kinds, ","))});
+  }
+}
+
+/// Of the orders of passes that hold the activations of no more microbatches than stages, the
+/// plain one.
+void add_schedule(const ParallelConfig& parallel, std::vector<LayoutChange>& out) {
+  if (parallel.pp == 1 || parallel.schedule == PipelineOrder::one_f_one_b) return;
+  out.push_back({"parallel.schedule=1f1b", "parallel.vpp=1"});
+}
+
+/// Kinds that are at least `from`, from the cheapest on, and hold less than the layout's own.
+void add_recomputation(const ParallelConfig& parallel, Recompute from, Recompute to,
+                       std::vector<LayoutChange>& out) {
+  for (const Recompute how : {Recompute::selective, Recompute::every_second_gemm,
+                              Recompute::every_second_layer, Recompute::full})
+    if (how > parallel.recompute && how >= from && how <= to)
+      out.push_back({fmt::format("parallel.recompute={}", name_of(recompute_names(), how))});
 }
 
 void add_smaller_batches(const ParallelConfig& parallel, std::vector<LayoutChange>& out) {
@@ -180,9 +212,12 @@ std::vector<LayoutChange> memory_changes(const Scenario& scenario) {
   add_zero(parallel, out);
   if (parallel.tp > 1 && !parallel.sequence_parallel)
     out.push_back({"parallel.sequence_parallel=true"});
-  add_recomputation(parallel, false, out);
+  add_shorter_lives(parallel, out);
+  add_schedule(parallel, out);
+  add_recomputation(parallel, Recompute::selective, Recompute::selective, out);
   add_smaller_batches(parallel, out);
-  add_recomputation(parallel, true, out);
+  add_recomputation(parallel, Recompute::every_second_gemm, Recompute::full, out);
+  add_less_overlap(parallel, out);
   const int node = scenario.cluster.cluster.gpus_per_node();  // tensor parallelism stays inside
   add_more_of("tp", parallel.tp, node, parallel, out);
   add_more_of("pp", parallel.pp, 16 * parallel.pp, parallel, out);

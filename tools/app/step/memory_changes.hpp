@@ -17,9 +17,10 @@ struct TrainingStepRequest;
 /// Overrides applied together, such as parallel.tp=4 and parallel.dp=2.
 using LayoutChange = std::vector<std::string>;
 
-/// Changes of a layout that reduce memory per rank, the least costly first: higher ZeRO stage,
-/// sequence parallelism, selective recomputation, smaller microbatches, full recomputation, more
-/// tensor and pipeline parallelism, optimizer states on the host.
+/// Changes of a layout that may reduce memory per rank, the least costly first: higher ZeRO stage,
+/// sequence parallelism, gradients reduced in every microbatch, 1F1B, selective recomputation,
+/// smaller microbatches, more recomputation, less overlap, more tensor and pipeline parallelism,
+/// optimizer states on the host.
 [[nodiscard]] std::vector<LayoutChange> memory_changes(const Scenario& scenario);
 
 /// Lower bound on the weights and optimizer states of the device with the most: all parameters
