@@ -330,8 +330,8 @@ class StackReader {
     take_default(in,
                  {"reduces_gradients",
                   "ZeRO-2 and -3: microbatches after which gradients are reduced unless the "
-                  "scenario specifies it (default: every_microbatch without, last_microbatch with "
-                  "a pipeline)"},
+                  "scenario specifies it (default of files that neither say nor extend it: "
+                  "every_microbatch without, last_microbatch with a pipeline)"},
                  reductions, read_reductions);
     stack_.reduction_without_pipeline = reductions.without_pipeline;
     stack_.reduction_with_pipeline = reductions.with_pipeline;
