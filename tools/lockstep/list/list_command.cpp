@@ -226,8 +226,10 @@ void add_list(const Command& app) {
              : name.empty() ? registry(given->which)
                             : list_entry(given->which, name);
     });
-    // Entries of the other lists have no card.
-    report.one_line = !algorithms && given->which != "topologies" && name.empty();
+    // Entries of algorithms and topologies have no card; of a stack the whole text is what one
+    // chooses by.
+    report.one_line =
+        !algorithms && given->which != "topologies" && given->which != "stacks" && name.empty();
     report.whole_entry = fmt::format("`lockstep list {} NAME`", given->which);
     report.config = fmt::format("{{\"registry\": \"{}\"}}", given->which);
     print_later(given->style, [report = std::make_shared<const Report>(std::move(report)),

@@ -20,6 +20,7 @@
 #include "tools/lockstep/run/text/expert_notes.hpp"
 #include "tools/lockstep/run/text/step_words.hpp"
 #include "tools/lockstep/topology/link_text.hpp"
+#include "topologies/files/config_names.hpp"
 
 namespace lockstep::cli {
 
@@ -32,8 +33,19 @@ std::string per_second(double rate) {
   return rate >= 100 ? fmt::format("{:.0f}", rate) : fmt::format("{:.4g}", rate);
 }
 
-std::string stack_words(const Scenario& scenario) {
-  if (scenario.stack_reason.empty()) return "software stack " + scenario.stack;
+/// The stack by the other name that the command line has for it; empty: none.
+std::string alias_of_stack(const RunOptions& options, const Scenario& scenario) {
+  constexpr std::string_view kKey = "stack=";
+  std::string named;
+  for (const std::string& each : options.step.overrides)
+    if (each.starts_with(kKey)) named = each.substr(kKey.size());
+  return is_file_path(named) || named == scenario.stack ? std::string{} : named;
+}
+
+std::string stack_words(const RunOptions& options, const Scenario& scenario) {
+  const std::string alias = alias_of_stack(options, scenario);
+  if (scenario.stack_reason.empty())
+    return "software stack " + scenario.stack + (alias.empty() ? "" : ", also called " + alias);
   return fmt::format("software stack {}, the default: {} (--set stack=NAME overrides it)",
                      scenario.stack, scenario.stack_reason);
 }
@@ -93,7 +105,7 @@ std::vector<std::string> notes_of(const RunOptions& options, const TrainingStepR
   std::vector<std::string> out;
   add_model(scenario.model, out);
   out.push_back(fmt::format("rank order {}", fmt::join(scenario.parallel.order, ", ")));
-  if (!scenario.sustained) out.push_back(stack_words(scenario));
+  if (!scenario.sustained) out.push_back(stack_words(options, scenario));
   if (scenario.parallel.ranks() > 1) out.push_back(overlap_words(scenario));
   out.push_back(fmt::format("{}, network {}", how_simulated(result.step), options.network));
   if (result.fidelity_check)

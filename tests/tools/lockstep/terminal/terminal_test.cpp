@@ -263,6 +263,17 @@ TEST_CASE("explain, replay and verify strategy fit into 80 columns, and --wide s
   CHECK(contains(output_of("COLUMNS=80 " + verify + " --wide"), "  ranks  "));
 }
 
+// "nemo" is an alias of configs/aliases.json.
+TEST_CASE("stacks are listed with all that is said of them, and named with the name in use") {
+  const std::string list = output_of("COLUMNS=80 lockstep list stacks");
+  CHECK(contains(list, "nemo"));
+  CHECK_FALSE(contains(list, "..."));
+  const std::string alias = output_of("lockstep run attention-two-gpus --set stack=nemo");
+  CHECK(contains(alias, "software stack transformer-engine, also called nemo\n"));
+  const std::string own = output_of("lockstep run attention-two-gpus --set stack=eager");
+  CHECK(contains(own, "software stack eager\n"));
+}
+
 TEST_CASE("no line of any table is wider than a terminal of 80 columns") {
   for (const std::string command :
        {"list algorithms",
