@@ -43,13 +43,22 @@ struct RankRange {
   int last = 0;
 };
 
+/// The nearest rank that differs from the usual one and whose messages reach a class.
+struct ClassCause {
+  std::int64_t messages = 0;  // one after the other; 0: none reach it
+  std::uint32_t call = 0;
+  int rank = 0;  // in that call
+  std::string difference;
+};
+
 /// Members that do the same at the same time; where FoldReport::by_rank, that do the same steps
 /// over links as fast as each other's, with equal starts and endpoints.
 struct EquivalenceClass {
   std::uint32_t call = 0;  // the representative's
   int representative = 0;  // its rank there
   std::int64_t members = 0;
-  std::string difference;  // from the largest class; empty for that one
+  std::string difference;  // from the usual class of its call; empty for that one
+  ClassCause cause{};
 };
 
 struct FoldReport {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
+#include <vector>
 
 namespace lockstep::fold {
 namespace {
@@ -16,12 +18,30 @@ class Looks {
         const Workload& workload)
       : relations_{relations}, partition_{partition}, network_{network}, workload_{workload} {}
 
-  /// The first thing in which two members differ.
+  /// The first thing in which two members differ; empty: they differ by others.
   [[nodiscard]] std::string difference(std::uint32_t member, std::uint32_t usual) const {
-    for (const auto tell : {&Looks::by_start, &Looks::by_endpoint, &Looks::by_peers,
-                            &Looks::by_sends, &Looks::by_receives})
-      if (std::string text = (this->*tell)(member, usual); !text.empty()) return text;
-    return "different peers (direct or indirect)";
+    if (std::string text = of_its_own(member, usual); !text.empty()) return text;
+    for (const auto each : {&Looks::by_peers, &Looks::by_sends, &Looks::by_receives})
+      if (std::string text = (this->*each)(member, usual); !text.empty()) return text;
+    return {};
+  }
+  /// Difference of start or endpoint; empty: none.
+  [[nodiscard]] std::string of_its_own(std::uint32_t member, std::uint32_t usual) const {
+    std::string text = by_start(member, usual);
+    return text.empty() ? by_endpoint(member, usual) : text;
+  }
+  /// Equal for members without a difference.
+  [[nodiscard]] auto all_of(std::uint32_t member) const {
+    const Endpoint& e = network_.endpoints[relations_.members[member].endpoint];
+    const auto steps = [](const std::optional<Rate>& rate) { return rate ? rate->steps() : 0; };
+    return std::tuple{relations_.members[member].call,
+                      start(member).since_start().ps(),
+                      e.message_overhead.ps(),
+                      steps(e.reduce_rate),
+                      steps(e.copy_rate),
+                      peers(member),
+                      sends(member),
+                      receives(member)};
   }
 
  private:
@@ -39,11 +59,12 @@ class Looks {
                                network_.endpoints[relations_.members[usual].endpoint]);
   }
 
+  /// Numbers of those that it sends to and receives from.
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> peers(std::uint32_t m) const {
+    return {relations_.first_pair[m + 1] - relations_.first_pair[m],
+            partition_.first_received[m + 1] - partition_.first_received[m]};
+  }
   [[nodiscard]] std::string by_peers(std::uint32_t member, std::uint32_t usual) const {
-    const auto peers = [this](std::uint32_t m) {
-      return std::pair{relations_.first_pair[m + 1] - relations_.first_pair[m],
-                       partition_.first_received[m + 1] - partition_.first_received[m]};
-    };
     const auto [to, from] = peers(member);
     const auto [usual_to, usual_from] = peers(usual);
     if (to == usual_to && from == usual_from) return {};
@@ -51,11 +72,18 @@ class Looks {
                        usual_from);
   }
 
-  /// How its messages travel: hops, latency and bytes of each, in order.
-  using Ways = std::multiset<std::tuple<std::int64_t, std::uint32_t, std::int64_t>>;
+  /// How its messages travel: latency, hops, bytes and slowest link of each, in order.
+  using Ways = std::multiset<std::tuple<std::int64_t, std::uint32_t, std::int64_t, std::uint64_t>>;
   void add(std::uint32_t p, Ways& ways) const {
     const Pair& pair = relations_.pairs[p];
-    ways.insert({pair.latency.ps(), pair.hops, pair.bytes});
+    std::uint64_t slowest = 0;
+    for (std::uint64_t i = relations_.first_crossing[p]; i < relations_.first_crossing[p + 1];
+         ++i) {
+      const LinkId link = relations_.links[relations_.crossings[i].link];
+      const std::uint64_t steps = network_.links[link].bandwidth.steps();
+      if (slowest == 0 || steps < slowest) slowest = steps;
+    }
+    ways.insert({pair.latency.ps(), pair.hops, pair.bytes, slowest});
   }
   [[nodiscard]] Ways sends(std::uint32_t member) const {
     Ways out;
@@ -75,16 +103,21 @@ class Looks {
     if (own == usual) return {};
     const auto [a, b] = std::mismatch(own.rbegin(), own.rend(), usual.rbegin(), usual.rend());
     if (a == own.rend() || b == usual.rend()) return fmt::format("{} over other ways", verb);
-    const auto [latency, hops, bytes] = *a;
-    const auto [usual_latency, usual_hops, usual_bytes] = *b;
+    const auto [latency, hops, bytes, slowest] = *a;
+    const auto [usual_latency, usual_hops, usual_bytes, usual_slowest] = *b;
     if (latency != usual_latency)
       return fmt::format("{} over {} ({} links) instead of {} ({})", verb,
                          to_string(Duration::picoseconds(latency)), hops,
                          to_string(Duration::picoseconds(usual_latency)), usual_hops);
     if (hops != usual_hops)
       return fmt::format("{} over {} links instead of {}", verb, hops, usual_hops);
-    return fmt::format("{} {} instead of {}", verb, to_string(Bytes{bytes}),
-                       to_string(Bytes{usual_bytes}));
+    if (bytes != usual_bytes)
+      return fmt::format("{} {} instead of {}", verb, to_string(Bytes{bytes}),
+                         to_string(Bytes{usual_bytes}));
+    if (slowest == 0 || usual_slowest == 0) return fmt::format("{} over other ways", verb);
+    return fmt::format("{} over a link of {} instead of {}", verb,
+                       to_string(Rate::from_steps(slowest)),
+                       to_string(Rate::from_steps(usual_slowest)));
   }
   [[nodiscard]] std::string by_sends(std::uint32_t member, std::uint32_t usual) const {
     return compare(sends(member), sends(usual), "sends");
@@ -97,6 +130,108 @@ class Looks {
   const Partition& partition_;
   const Network& network_;
   const Workload& workload_;
+};
+
+/// How classes differ from the usual one of their call, and whose messages reach them.
+class Differences {
+ public:
+  Differences(const Relations& relations, const Partition& partition, const Network& network,
+              const Workload& workload)
+      : relations_{relations},
+        partition_{partition},
+        network_{network},
+        looks_{relations, partition, network, workload} {}
+
+  void describe(FoldReport& report) {
+    const std::size_t number = std::min(report.classes.size(), FoldReport::kMaxDescribed);
+    find_usual(number);
+    std::vector<std::uint32_t> own;
+    std::vector<std::uint32_t> different;
+    for (std::uint32_t c = 0; c < number; ++c) {
+      const std::uint32_t first = partition_.first_member[c];
+      const std::uint32_t usual = partition_.first_member[usual_.at(kind_of(first))];
+      if (first == usual) continue;
+      report.classes[c].difference = looks_.difference(first, usual);
+      if (!looks_.of_its_own(first, usual).empty()) own.push_back(c);
+      if (!report.classes[c].difference.empty()) different.push_back(c);
+    }
+    find_causes(own.empty() ? different : own, number, report);
+    for (std::uint32_t c = 0; c < number; ++c) {
+      EquivalenceClass& each = report.classes[c];
+      if (each.difference.empty() && each.cause.messages == 0 &&
+          usual_.at(kind_of(partition_.first_member[c])) != c)
+        each.difference = "different peers (direct or indirect)";
+    }
+  }
+
+ private:
+  /// The call, and whether reductions take time: in switches they take none.
+  using Kind = std::pair<std::uint32_t, bool>;
+  [[nodiscard]] Kind kind_of(std::uint32_t member) const {
+    const Member& who = relations_.members[member];
+    return {who.call, network_.endpoints[who.endpoint].reduce_rate.has_value()};
+  }
+
+  /// The largest class of those that look as most members do.
+  void find_usual(std::size_t number) {
+    using Look = decltype(looks_.all_of(0));
+    std::map<Look, std::int64_t> members;
+    std::vector<typename std::map<Look, std::int64_t>::const_iterator> look_of;
+    for (std::size_t c = 0; c < number; ++c) {
+      const auto at = members.try_emplace(looks_.all_of(partition_.first_member[c])).first;
+      at->second += partition_.members_in[c];
+      look_of.push_back(at);
+    }
+    const auto size = [&](std::uint32_t c) {
+      return std::pair{look_of[c]->second, partition_.members_in[c]};
+    };
+    for (std::uint32_t c = 0; c < number; ++c) {
+      const auto [at, is_new] = usual_.try_emplace(kind_of(partition_.first_member[c]), c);
+      if (!is_new && size(c) > size(at->second)) at->second = c;
+    }
+  }
+
+  /// Follows the messages of all members of `sources` at once.
+  void find_causes(const std::vector<std::uint32_t>& sources, std::size_t number,
+                   FoldReport& report) const {
+    constexpr std::uint32_t kNone = ~std::uint32_t{0};
+    struct Reached {
+      std::uint32_t from = kNone;
+      std::int64_t messages = 0;
+    };
+    if (sources.empty()) return;
+    std::vector<bool> is_source(report.classes.size());
+    for (const std::uint32_t c : sources) is_source[c] = true;
+    std::vector<Reached> reached(relations_.members.size());
+    std::vector<std::uint32_t> queue;
+    for (std::uint32_t m = 0; m < reached.size(); ++m) {
+      if (!is_source[partition_.member_class[m]]) continue;
+      reached[m].from = m;
+      queue.push_back(m);
+    }
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      const std::uint32_t m = queue[i];
+      for (std::uint32_t p = relations_.first_pair[m]; p < relations_.first_pair[m + 1]; ++p) {
+        const std::uint32_t to = relations_.pairs[p].receiver;
+        if (reached[to].from != kNone) continue;
+        reached[to] = {reached[m].from, reached[m].messages + 1};
+        queue.push_back(to);
+      }
+    }
+    for (std::uint32_t c = 0; c < number; ++c) {
+      const Reached& of = reached[partition_.first_member[c]];
+      if (of.messages == 0 || usual_.at(kind_of(partition_.first_member[c])) == c) continue;
+      const Member& from = relations_.members[of.from];
+      report.classes[c].cause = {of.messages, from.call, from.rank,
+                                 report.classes[partition_.member_class[of.from]].difference};
+    }
+  }
+
+  const Relations& relations_;
+  const Partition& partition_;
+  const Network& network_;
+  Looks looks_;
+  std::map<Kind, std::uint32_t> usual_;
 };
 
 }  // namespace
@@ -126,19 +261,12 @@ std::string start_difference(TimePoint start, TimePoint usual) {
 
 void describe_classes(const Relations& relations, const Partition& partition,
                       const Network& network, const Workload& workload, FoldReport& report) {
-  if (partition.first_member.empty()) return;
-  const auto largest = static_cast<std::size_t>(
-      std::max_element(partition.members_in.begin(), partition.members_in.end()) -
-      partition.members_in.begin());
-  const Looks looks{relations, partition, network, workload};
   for (std::size_t c = 0; c < partition.first_member.size(); ++c) {
     const Member& first = relations.members[partition.first_member[c]];
-    EquivalenceClass out{
-        first.call, first.rank, std::int64_t{partition.members_in[c]} * relations.copies(), {}};
-    if (c != largest && report.classes.size() < FoldReport::kMaxDescribed)
-      out.difference = looks.difference(partition.first_member[c], partition.first_member[largest]);
-    report.classes.push_back(std::move(out));
+    report.classes.push_back(
+        {first.call, first.rank, std::int64_t{partition.members_in[c]} * relations.copies(), {}});
   }
+  Differences{relations, partition, network, workload}.describe(report);
   report.class_of.resize(workload.calls.size());
   for (std::uint32_t copy = 0; copy < relations.copies(); ++copy)
     for (std::size_t m = 0; m < relations.members.size(); ++m)
@@ -148,7 +276,8 @@ void describe_classes(const Relations& relations, const Partition& partition,
 std::string difference_between(std::uint32_t member, std::uint32_t usual,
                                const Relations& relations, const Partition& partition,
                                const Network& network, const Workload& workload) {
-  return Looks{relations, partition, network, workload}.difference(member, usual);
+  std::string text = Looks{relations, partition, network, workload}.difference(member, usual);
+  return text.empty() ? "different peers (direct or indirect)" : text;
 }
 
 }  // namespace lockstep::fold

@@ -63,6 +63,11 @@ class MemberWords {
     const std::string text = text_of({call, at, at}, true);
     return member < ranks_of(call) ? text : fmt::format("{} {}", auxiliary_of(call), text);
   }
+  /// "rank 3", "switch 0", with several calls "gradients 3".
+  [[nodiscard]] std::string with_kind(std::uint32_t call, int member) const {
+    const bool alone = members_.calls.empty() && member < ranks_of(call);
+    return (alone ? "rank " : "") + text(call, member);
+  }
   [[nodiscard]] std::string text(const std::vector<RankRange>& of) const {
     std::string text;
     std::optional<std::uint32_t> call;
@@ -150,6 +155,13 @@ std::string text_of(const ClassStepParting& parting, bool by_rank) {
                      in_step(parting.last->at, parting.last->step));
 }
 
+/// "; 3 messages from rank 5 (starts 20 us later)".
+std::string text_of(const ClassCause& cause, const MemberWords& words) {
+  if (cause.messages == 0) return {};
+  return fmt::format("; {} from {} ({})", counted(cause.messages, "message"),
+                     words.with_kind(cause.call, cause.rank), cause.difference);
+}
+
 /// What the times of classes are compared with, and how far differences have spread.
 void describe_times(const FoldReport& report, const StepPartings& partings,
                     const MemberWords& words, std::vector<std::string>& out) {
@@ -231,6 +243,11 @@ Json classes_json(const FoldReport& report, const std::optional<StepPartings>& p
                            {"first", range.first},
                            {"last", range.last}});
     }
+    if (const ClassCause& cause = report.classes[c].cause; cause.messages > 0) {
+      one["cause"] = {{"messages", cause.messages},
+                      {"member", words.with_kind(cause.call, cause.rank)},
+                      {"difference", cause.difference}};
+    }
     if (partings) one["parts"] = parting_json(partings->classes[c], report.by_rank);
     out.push_back(std::move(one));
   }
@@ -277,8 +294,8 @@ std::vector<std::string> describe_fold(const FoldReport& report, const FoldMembe
   for (std::size_t i = 0; i < std::min(order.size(), kMostLines); ++i) {
     const EquivalenceClass& each = report.classes[order[i]];
     out.push_back(fmt::format(
-        "  {}: {}{}{}", counted(each.members, words.kind(each)), words.text(ranges[order[i]]),
-        each.difference.empty() ? "" : "; " + each.difference,
+        "  {}: {}{}{}{}", counted(each.members, words.kind(each)), words.text(ranges[order[i]]),
+        each.difference.empty() ? "" : "; " + each.difference, text_of(each.cause, words),
         partings ? text_of(partings->classes[order[i]], report.by_rank) : ""));
   }
   if (order.size() > kMostLines)
