@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,13 +22,17 @@ class PartsInOrder {
 
   void run() {
     for (Block& block : step_.graph.blocks) {
-      rewrite(block.forward);
-      rewrite(block.backward);
+      rewrite(block.forward, Purpose::forward);
+      rewrite(block.backward, Purpose::backward);
     }
   }
 
  private:
-  void rewrite(std::vector<Operation>& body) {
+  void rewrite(std::vector<Operation>& body, Purpose purpose) {
+    const auto pass = [purpose](const Operation& beside, std::vector<Ref> reads,
+                                std::vector<Ref> writes, const char* suffix) {
+      return kernel(purpose, beside.name + suffix, std::move(reads), std::move(writes));
+    };
     std::vector<Operation> out;
     for (const Operation& operation : body) {
       const bool orders = needs_order(operation);
@@ -72,12 +77,12 @@ class PartsInOrder {
   }
 
   /// A kernel that reads some tensors and writes others.
-  [[nodiscard]] static Operation pass(const Operation& beside, std::vector<Ref> reads,
-                                      std::vector<Ref> writes, const char* suffix) {
+  [[nodiscard]] static Operation kernel(Purpose purpose, std::string name, std::vector<Ref> reads,
+                                        std::vector<Ref> writes) {
     Operation out;
     out.kind = OperationKind::scale;
-    out.name = beside.name + suffix;
-    out.purpose = Purpose::forward;
+    out.name = std::move(name);
+    out.purpose = purpose;
     out.reads = std::move(reads);
     out.writes = std::move(writes);
     return out;

@@ -1,5 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -112,6 +116,36 @@ TEST_CASE("asynchronous tensor parallelism adds up parts and copies only what it
     CHECK(moved(step, "layer.backward", ".parts") == std::vector<double>(1, 2.0 * kTensor));
     for (const char* routine : {"layer.forward", "layer.backward"})
       CHECK(moved(step, routine, ".joined").empty());
+  }
+}
+
+// A breakdown by purpose adds up kernels: those that copy gradients are of the backward pass, and
+// what a recomputed forward pass copies again is recomputation.
+TEST_CASE("kernels that copy are of the pass whose collective they go with") {
+  constexpr std::string_view kSuffixes[] = {".joined", ".parts", ".sum_of_parts"};
+  for (const Recompute again : {Recompute::none, Recompute::full}) {
+    for (const bool asynchronous : {false, true}) {
+      ParallelConfig with = layout(2, true);
+      with.recompute = again;
+      if (asynchronous) with.overlap.insert(Overlap::tp);
+      const TrainingStepUnderTest step{gpt(), with};
+      std::map<Purpose, int> found;
+      for (const char* routine : {"layer.forward", "layer.backward"}) {
+        const bool forward = std::string_view{routine} == "layer.forward";
+        for (const Operation& each : step.program().routines[step.routine(routine)].operations) {
+          const bool copies = std::any_of(
+              std::begin(kSuffixes), std::end(kSuffixes),
+              [&](std::string_view suffix) { return each.name.find(suffix) != std::string::npos; });
+          if (!copies) continue;
+          CAPTURE(each.name);
+          ++found[each.purpose];
+          CHECK((each.purpose == Purpose::forward) == forward);
+          CHECK((each.purpose == Purpose::recompute) == each.name.ends_with(".again"));
+        }
+      }
+      CHECK(found[Purpose::backward] == (asynchronous ? 2 : 4));
+      CHECK((found[Purpose::recompute] > 0) == (again == Recompute::full));
+    }
   }
 }
 
