@@ -96,9 +96,10 @@ double attention_seconds(const Kernel& kernel, const AttentionFigures& figures, 
   const double longest = mean * (most_keys(kernel) + overhead) / (keys + overhead);
   const std::int64_t places = multiprocessors * figures.resident;
   const auto processors = static_cast<double>(places);
-  const double busiest = kernel.causal
-                             ? std::max(mean * count / processors, longest)
-                             : mean * static_cast<double>(ceil_div(batches * rows, places));
+  // Blocks of documents that differ are unequal, as those of a triangle are.
+  const bool unequal = kernel.causal || (kernel.masked && most_keys(kernel) > keys);
+  const double busiest = unequal ? std::max(mean * count / processors, longest)
+                                 : mean * static_cast<double>(ceil_div(batches * rows, places));
   const Share share =
       efficiency(figures, head_size, backward ? &OfHeadSize::backward : &OfHeadSize::forward);
   return busiest / (peak.per_second() / processors * share);

@@ -1,5 +1,7 @@
 #include "strategies/models/transformer_blocks.hpp"
 
+#include "sim/program/kernel/attention_loads.hpp"
+
 namespace lockstep {
 
 namespace {
@@ -86,7 +88,7 @@ VisibleKeys TransformerParts::visible() const {
   if (layer.windowed) out = {.window = config.window->size, .chunked = config.window->chunked};
   if (!has_documents(config)) return out;
   out.documents = config.documents;
-  out.packed = config.packed;
+  if (may_hold_several(config.packed, config.sequence)) out.packed = config.packed;
   return out;
 }
 

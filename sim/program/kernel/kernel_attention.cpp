@@ -114,9 +114,11 @@ MaskedAttention busiest_of(const AttentionLoads& loads) {
                            [](const auto& a, const auto& b) { return a.pairs < b.pairs; });
 }
 
-/// Only blocks that the mask leaves are computed, and only their operands read.
-void set_masked(Kernel& kernel, const AttentionShape& shape, const MaskedAttention& masked) {
-  kernel.causal = true;
+/// Only blocks that the mask leaves are computed, and only their operands read. Within them it
+/// hides keys on the diagonal alone: in a step past it, queries see all keys of their document.
+void set_masked(Kernel& kernel, const Operation& operation, const AttentionShape& shape,
+                const MaskedAttention& masked) {
+  kernel.causal = operation.ring_offset == 0;
   const double sequences = shape.batches / static_cast<double>(masked.heads);
   const double queries = masked.queries / (shape.queries * sequences);
   const double keys = std::min(1.0, masked.keys / (shape.keys * sequences));
@@ -156,7 +158,7 @@ void set_attention(Kernel& kernel, const Program& program, const Operation& oper
                    const MaskedAttention* masked) {
   AttentionShape shape = fused_shape(program, operation);
   const auto loads = AttentionLoads::of(program, operation);
-  if (loads) set_masked(kernel, shape, masked != nullptr ? *masked : busiest_of(*loads));
+  if (loads) set_masked(kernel, operation, shape, masked != nullptr ? *masked : busiest_of(*loads));
   if (!loads) mask(kernel, operation, shape);
   const double pairs = loads ? static_cast<double>(kernel.masked->heads) * kernel.masked->pairs
                              : pairs_of(kernel, shape);

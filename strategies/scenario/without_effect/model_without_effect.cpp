@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/program/kernel/attention_loads.hpp"
 #include "strategies/scenario/without_effect/without_effect.hpp"
 
 namespace lockstep {
@@ -18,7 +19,9 @@ class TransformerValues {
     if (model_.experts) check_experts(*model_.experts);
     if (model_.window) check_window(*model_.window);
     const bool given = !model_.documents.empty() || model_.packed.any();
-    if (given && !has_documents(model_))
+    const bool several = has_documents(model_) &&
+                         (!model_.packed.any() || may_hold_several(model_.packed, model_.sequence));
+    if (given && !several)
       report("documents", "the first one fills a sequence of {} tokens", model_.sequence);
     return std::move(out_);
   }

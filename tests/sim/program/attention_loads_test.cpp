@@ -170,6 +170,21 @@ TEST_CASE("a block of attention has queries of one document that see some of the
   CHECK(earlier[2].runs == std::vector<std::int64_t>{8, 8, 8});
 }
 
+TEST_CASE("past the diagonal of a ring, queries see all keys of their document: no causal kernel") {
+  VisibleKeys visible;
+  for (const std::vector<std::int64_t>& documents :
+       std::vector<std::vector<std::int64_t>>{{16}, {48, 1}, {5, 40}}) {
+    visible.packed.lists = {documents};
+    for (const bool zigzag : {false, true}) {
+      for (int offset = 0; offset < kParts; ++offset) {
+        const Case of{visible, zigzag, false, offset};
+        for (const MaskedAttention& load : AttentionLoads::of(of.program, of.operation())->loads(0))
+          CHECK(kernel_of(of.program, of.routine, 0, load).causal == (offset == 0));
+      }
+    }
+  }
+}
+
 TEST_CASE("attention without documents, or over the same ones on whole sequences, has one load") {
   VisibleKeys visible;
   const auto found = [&](bool causal, int parts) {
@@ -182,6 +197,8 @@ TEST_CASE("attention without documents, or over the same ones on whole sequences
   CHECK_FALSE(found(true, 1));
   CHECK(found(true, kParts));
   CHECK_FALSE(found(false, kParts));
+  visible.documents = {kTokens, 3};  // one document
+  CHECK_FALSE(found(true, kParts));
   visible.documents = {};
   visible.packed.lists = {{16, 3}};
   CHECK(found(true, 1));

@@ -1,9 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "sim/cost/attention_time.hpp"
 #include "strategies/step/simulate.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 #include "topologies/files/cluster_file.hpp"
@@ -45,8 +48,32 @@ class PairTimes final : public CostModel {
   static constexpr std::int64_t kScale = 1'000'000'000;
 };
 
+/// Fused attention as devices have it, with blocks that masks make cheaper or dearer; all else
+/// nothing.
+class AttentionSeconds final : public CostModel {
+ public:
+  AttentionSeconds() {
+    figures_.head_sizes = {{.head_size = 8, .forward = 0.5, .backward = 0.4}};
+    figures_.head_grain = 8;
+    figures_.block = 16;
+    figures_.forward = {.full = 3, .causal = 11};
+    figures_.backward = {.full = 5, .causal = 17};
+  }
+  [[nodiscard]] Duration time(const Kernel& kernel) const override {
+    const bool attention =
+        kernel.kind == OperationKind::attention || kernel.kind == OperationKind::attention_backward;
+    if (!attention) return {};
+    const double seconds = attention_seconds(kernel, figures_, FlopRate{1e9}, 7);
+    return Duration::picoseconds(std::llround(seconds * 1e12));
+  }
+  [[nodiscard]] double slowdown_while_communicating() const override { return 1; }
+
+ private:
+  AttentionFigures figures_;
+};
+
 [[nodiscard]] Duration step_time(const TransformerConfig& of, const ParallelConfig& with,
-                                 Folding fold = Folding::off) {
+                                 Folding fold = Folding::off, const CostModel& cost = PairTimes{}) {
   SimulationOptions options;
   options.fidelity = Fidelity::all_ranks;
   options.fold = fold;
@@ -54,7 +81,6 @@ class PairTimes final : public CostModel {
   const Cluster cluster = fast_star(with.ranks());
   const auto program = std::make_shared<const Program>(
       build_program(transformer(of), with, cluster.gpus_per_node()));
-  const PairTimes cost;
   return simulate(program, with, cluster, Device{}, cost, options).timeline.end.since_start();
 }
 
@@ -149,6 +175,43 @@ TEST_CASE("folded, ranks with other documents are classes of their own: the same
       with.zigzag = zigzag;
       with.global_batch = 4;
       CHECK(step_time(of, with, Folding::always) == step_time(of, with));
+    }
+  }
+}
+
+TEST_CASE("one document of the whole sequence is no documents, to the picosecond") {
+  TransformerConfig whole = shape(2);
+  whole.documents = {64};
+  std::vector<TransformerConfig> same{whole};
+  whole.documents = {65, 1};
+  same.push_back(whole);
+  whole.documents = {};
+  whole.packed.lists = {{64}, {200, 3}};
+  same.push_back(whole);
+  whole.packed = {};
+  whole.packed.drawn = DocumentDraw{DocumentDraw::Kind::uniform, 64, 80, 1, 1, 3};
+  same.push_back(whole);
+  whole.packed.drawn = DocumentDraw{DocumentDraw::Kind::lognormal, 1, 1, 64, 0, 3};
+  same.push_back(whole);
+  const AttentionSeconds cost;
+  for (const ContextKind kind :
+       {ContextKind::ring, ContextKind::both, ContextKind::all_gather, ContextKind::ulysses}) {
+    for (const bool zigzag : {false, true}) {
+      for (const int cp : {1, 4}) {
+        CAPTURE(static_cast<int>(kind));
+        CAPTURE(zigzag);
+        CAPTURE(cp);
+        ParallelConfig with;
+        with.dp = 2;
+        with.cp = cp;
+        with.cp_kind = kind;
+        with.zigzag = zigzag;
+        with.global_batch = 4;
+        const Duration none = step_time(shape(2), with, Folding::off, cost);
+        CHECK(none > Duration{});
+        for (const TransformerConfig& model : same)
+          CHECK(step_time(model, with, Folding::off, cost).ps() == none.ps());
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/program/kernel/attention_loads.hpp"
 #include "sim/program/visible_keys.hpp"
 
 namespace lockstep::cli {
@@ -26,7 +27,7 @@ std::string lengths_of(const PackedDocuments& packed) {
 
 std::vector<std::string> document_notes(const Scenario& scenario) {
   const TransformerConfig* model = scenario.model.transformer();
-  if (model == nullptr || !model->packed.any() || !has_documents(*model)) return {};
+  if (model == nullptr || !may_hold_several(model->packed, model->sequence)) return {};
   VisibleKeys visible;
   visible.packed = model->packed;
   double most = 0;
