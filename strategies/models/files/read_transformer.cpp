@@ -132,9 +132,8 @@ DocumentDraw read_drawn_documents(ObjectReader& in) {
   if (in.self().problems().any() || in.describes()) return out;
   if (uniform && !longest) in.note("uniform lengths need longest");
   if (!uniform && !mean) in.note("lognormal lengths need mean");
-  for (const bool given : {shortest.has_value(), longest.has_value()})
-    if (given && !uniform)
-      in.note(shortest ? "shortest" : "longest", "lognormal lengths have mean and sigma");
+  if (!uniform && (shortest || longest))
+    in.note(shortest ? "shortest" : "longest", "lognormal lengths have mean and sigma");
   if (uniform && (mean || sigma))
     in.note(mean ? "mean" : "sigma", "uniform lengths have shortest and longest");
   out.shortest = shortest.value_or(1);
@@ -173,6 +172,9 @@ void read_documents(ObjectReader& in, TransformerConfig& config) {
        "lists: sequence i of a step has list i modulo their number; an object: drawn for each "
        "sequence"});
   if (!given) return;
+  if (!given->is_object() && !given->is_array() && !given->describes())
+    return given->refuse(
+        "an array of lengths, an array of such arrays, or an object with a distribution");
   if (!given->is_object()) read_listed_documents(*given, config);
   if (given->is_object() || given->describes()) {
     const DocumentDraw drawn = given->object(read_drawn_documents);

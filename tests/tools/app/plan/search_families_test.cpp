@@ -95,5 +95,35 @@ TEST_CASE(
   }
 }
 
+// Bounds count no attention whose documents differ between ranks: weak, and below every step.
+TEST_CASE("a search finds what simulating every point finds: documents that differ") {
+  for (const char* documents :
+       {"[[1024],[64],[300,20]]", R"({"distribution":"lognormal","mean":200,"seed":3})"}) {
+    CAPTURE(documents);
+    SpaceRequest request = request_of("gpt2-small");
+    request.overrides = {std::string{"model.documents="} + documents};
+    request.vary = {"tp=1,2", "cp=1,2", "pp=1,2", "zero=0,3", "micro_batch=1,2"};
+    request.fix = {"ep=1",
+                   "cp_kind=ring",
+                   "vpp=1",
+                   "schedule=1f1b",
+                   "offload=false",
+                   "short_edges=false",
+                   "shard_ranks=0",
+                   "recompute=none",
+                   "sequence_parallel=false",
+                   "order=tp-cp-dp-pp",
+                   "overlap=dp_gradients"};
+    const PlanSpace space = make_space(request);
+    const auto [step, index] = fastest(space, 12);
+    std::vector<std::unique_ptr<PlanSetting>> settings;
+    settings.push_back(std::make_unique<PlanSetting>(space, 0, Calibration{}));
+    const SearchResult found = search_space(space, settings, {.top = 1, .threads = 1});
+    REQUIRE(found.best.size() == 1);
+    CHECK(found.best[0].step == step);
+    CHECK(found.best[0].index == index);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::app
