@@ -72,10 +72,11 @@ void transpose_gathered(TrainingStepAssembly& step);
 /// between nodes one per node (sharding/experts/expert_copies.hpp); the router's weights are in the
 /// same messages.
 void deduplicate_tokens(TrainingStepAssembly& step);
-/// With ParallelConfig::expert_skew, gives every rank the load of the rank with the busiest expert.
-/// Scales Dim::slot of tensors with sharded experts, and so their GEMMs, messages and memory;
-/// tokens on their source rank are unchanged. GEMMs get that load over the mean as
-/// Operation::factor.
+/// With ParallelConfig::expert_skew, scales Dim::slot of tensors with sharded experts, and so their
+/// GEMMs, messages and memory, to the load of the rank with the busiest expert, the first of each
+/// group; tokens on their source rank are unchanged. GEMMs and all-to-alls get that load over the
+/// mean as Operation::factor, from which those of the other ranks follow
+/// (sharding/experts/unequal_experts.hpp).
 void load_experts(TrainingStepAssembly& step);
 /// With ParallelConfig::token_counts, before tokens travel to experts ranks tell each other how
 /// many go where, and the host may wait for that.

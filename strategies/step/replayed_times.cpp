@@ -122,8 +122,9 @@ ReplayedTimes::Outcome ReplayedTimes::replayed(const Workload& workload, Duratio
   return out;
 }
 
-ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Communication& how,
+ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Operation& operation,
                                                     Bytes message) {
+  const Communication& how = *operation.communication;
   Workload workload;
   Duration launch;
   bool on_copy_engines = false;
@@ -131,8 +132,9 @@ ReplayedTimes::Outcome ReplayedTimes::replay_groups(int rank, const Communicatio
     CollectiveCall call;
     for (const int member : group) call.members.push_back(endpoint_(member));
     const int root = how.host ? static_cast<int>(group.size()) - 1 : how.root;
-    const ChosenCollective& chosen = choice_.choose(how.collective, how.group, call.members, root,
-                                                    how.host.has_value(), message, how.copies);
+    const ChosenCollective& chosen =
+        choice_.choose(how.collective, how.group, call.members, root, how.host.has_value(), message,
+                       how.copies, token_skew(program_, operation));
     call.name = chosen.text;
     call.members = choice_.participants(chosen, std::move(call.members));
     call.schedule = chosen.schedule;
@@ -150,9 +152,11 @@ std::string ReplayedTimes::collective_key(int rank, const RoleProgram& role,
                                           const RoleOperation& operation) const {
   const Communication& how = *operation.operation->communication;
   const char* copies = !how.copies ? "" : how.copies->returns ? "/back" : "/there";
-  return fmt::format("{}/{}/{}/{}/{}{}", to_string(how.collective), how.group,
+  const auto skew = token_skew(program_, *operation.operation);
+  return fmt::format("{}/{}/{}/{}/{}{}{}", to_string(how.collective), how.group,
                      message_of(role, operation).count(), how.host.has_value(),
-                     place_key(communicator_of(program_, rank, how).members), copies);
+                     place_key(communicator_of(program_, rank, how).members), copies,
+                     skew ? fmt::format("/{}/{}", skew->others, skew->returns) : "");
 }
 
 TimedCollective ReplayedTimes::collective(int rank, const RoleProgram& role,
@@ -162,8 +166,8 @@ TimedCollective ReplayedTimes::collective(int rank, const RoleProgram& role,
   if (known == nullptr) {
     const std::string key = collective_key(rank, role, operation);
     const bool is_new = !known_.contains(key);
-    known = &known_or_replayed(
-        key, [&] { return replay_groups(rank, *operation.operation->communication, message); });
+    known =
+        &known_or_replayed(key, [&] { return replay_groups(rank, *operation.operation, message); });
     if (is_new) add_sisters(rank, role, operation);
   }
   count_use(*known, rank, role.role);

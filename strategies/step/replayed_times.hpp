@@ -59,7 +59,7 @@ class ReplayedTimes final : public CommunicationTimes {
   [[nodiscard]] const Outcome* find(int rank, const RoleProgram& role,
                                     const RoleOperation& operation) const;
   void add_sisters(int rank, const RoleProgram& role, const RoleOperation& operation);
-  [[nodiscard]] Outcome replay_groups(int rank, const Communication& how, Bytes message);
+  [[nodiscard]] Outcome replay_groups(int rank, const Operation& operation, Bytes message);
   [[nodiscard]] Outcome replay_messages(int rank, const Communication& how, Bytes size);
   [[nodiscard]] Outcome replayed(const Workload& workload, Duration launch);
   [[nodiscard]] std::string collective_key(int rank, const RoleProgram& role,

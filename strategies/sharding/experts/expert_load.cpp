@@ -56,10 +56,24 @@ class Loading {
   }
 
   void mark(Operation& operation) const {
+    if (operation.kind == OperationKind::collective) return mark_exchange(operation);
     if (operation.kind != OperationKind::matmul) return;
     for (const Ref& read : operation.reads) {
       const Tensor& tensor = graph_.tensors[read.tensor];
       if (takes_slots(tensor)) operation.factor = load_of(tensor) / load_.of(experts_);
+    }
+  }
+
+  /// All-to-alls between the ranks whose loads differ.
+  void mark_exchange(Operation& operation) const {
+    if (operation.communication->collective != Collective::all_to_all) return;
+    for (const auto* operands : {&operation.reads, &operation.writes}) {
+      for (const Ref& each : *operands) {
+        const Tensor& tensor = graph_.tensors[each.tensor];
+        if (!takes_slots(tensor)) continue;
+        if (find_extent(tensor, Dim::expert)->shards == operation.communication->over)
+          operation.factor = load_of(tensor) / load_.of(experts_);
+      }
     }
   }
 

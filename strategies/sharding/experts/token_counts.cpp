@@ -76,6 +76,7 @@ class TokenCountExchange {
     append_source(tokens, own, out);
     Operation exchange = tokens;
     exchange.name = tokens.name + ".counts";
+    exchange.factor = 1;  // ranks send each other as many
     exchange.reads = {own};
     exchange.writes = {all};
     exchange.host_waits = how_.host_waits;

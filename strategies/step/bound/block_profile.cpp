@@ -106,7 +106,7 @@ BlockCosts BlockProfiles::costs_of(const BlockShapes& shapes, const Mesh& mesh) 
       for (const std::vector<int>& members : groups.members(each.axis, operations_)) {
         const bool whole = members.size() == static_cast<std::size_t>(each.ranks);
         const std::int64_t time =
-            whole ? operations_.collective(each.how, each.message, members).ps() : 0;
+            whole ? operations_.collective(each.how, each.message, members, each.skew).ps() : 0;
         least = std::min(least.value_or(time), time);
       }
       out[each.operation] = least.value_or(0);

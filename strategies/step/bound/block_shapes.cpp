@@ -245,8 +245,12 @@ class Shaper {
 
   [[nodiscard]] ShapedCollective shaped(const Operation& operation, std::size_t place) const {
     const Communication& how = *operation.communication;
-    return {place, how, program_.mesh.name(how.over), program_.mesh.size(how.over),
-            OperationBounds::message_of(program_, operation)};
+    return {place,
+            how,
+            program_.mesh.name(how.over),
+            program_.mesh.size(how.over),
+            OperationBounds::message_of(program_, operation),
+            token_skew(program_, operation)};
   }
 
   [[nodiscard]] static std::optional<Ref> place(std::optional<TensorId> tensor, int further) {

@@ -10,6 +10,7 @@
 #include "sim/reuse/key.hpp"
 #include "strategies/layout/parallel_config.hpp"
 #include "strategies/models/model_config.hpp"
+#include "strategies/sharding/experts/unequal_experts.hpp"
 #include "strategies/step/bound/call_chain.hpp"
 #include "strategies/step/build_program.hpp"
 
@@ -55,6 +56,7 @@ struct ShapedCollective {
   std::string axis;  // mesh axis
   int ranks = 0;
   Bytes message;
+  std::optional<TokenSkew> skew{};
 };
 
 /// A call with the times of its kernels. Times of its collectives depend on the placement of ranks.

@@ -96,27 +96,30 @@ Duration OperationBounds::collective(const Program& program, int rank, const Ope
   const Bytes message = message_of(program, operation);
   if (program.mesh.size(how.over) < 2 || message == Bytes{}) return {};
   const Communicator who = communicator_of(program, rank, how);
-  return collective(how, message, who.members, who.root);
+  return collective(how, message, who.members, who.root, token_skew(program, operation));
 }
 
 Duration OperationBounds::collective(const Communication& how, Bytes message,
-                                     const std::vector<int>& members) {
-  return collective(how, message, members, how.root);
+                                     const std::vector<int>& members,
+                                     const std::optional<TokenSkew>& skew) {
+  return collective(how, message, members, how.root, skew);
 }
 
 Duration OperationBounds::collective(const Communication& how, Bytes message,
-                                     const std::vector<int>& members, int root) {
+                                     const std::vector<int>& members, int root,
+                                     const std::optional<TokenSkew>& skew) {
   if (!counts_communication_ || members.size() < 2 || message == Bytes{}) return {};
   fold::KeyBuilder builder;
   builder.add(key_of(members)).add(static_cast<std::uint64_t>(how.collective));
   for (const char letter : how.group) builder.add(static_cast<std::uint64_t>(letter));
   builder.add(root).add(message.count());
   if (how.copies) builder.add(how.copies->returns ? 2 : 1);
+  if (skew) builder.add(std::int64_t{std::llround(skew->others * 1e12)}).add(skew->returns ? 4 : 3);
   const auto [found, is_new] = collectives_.try_emplace(builder.key());
   if (!is_new) return found->second;
   std::vector<EndpointId> endpoints(members.begin(), members.end());
   const ChosenCollective& chosen =
-      choice_.choose(how.collective, how.group, endpoints, root, false, message, how.copies);
+      choice_.choose(how.collective, how.group, endpoints, root, false, message, how.copies, skew);
   const std::vector<EndpointId> players = choice_.participants(chosen, std::move(endpoints));
   found->second =
       chosen.launch + least_time(*chosen.schedule, players, static_cast<int>(members.size()),

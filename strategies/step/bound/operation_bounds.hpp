@@ -56,7 +56,8 @@ class OperationBounds {
   [[nodiscard]] Duration collective(const Program& program, int rank, const Operation& operation);
   /// Time of a collective on these ranks; zero with fewer than two.
   [[nodiscard]] Duration collective(const Communication& how, Bytes message,
-                                    const std::vector<int>& members);
+                                    const std::vector<int>& members,
+                                    const std::optional<TokenSkew>& skew);
   /// Message size of a collective: the larger of bytes read and written.
   [[nodiscard]] static Bytes message_of(const Program& program, const Operation& operation);
   /// Time of a rank's message.
@@ -73,7 +74,8 @@ class OperationBounds {
 
  private:
   [[nodiscard]] Duration collective(const Communication& how, Bytes message,
-                                    const std::vector<int>& members, int root);
+                                    const std::vector<int>& members, int root,
+                                    const std::optional<TokenSkew>& skew);
 
   const Cluster& cluster_;
   ReducingSwitches switches_;

@@ -56,6 +56,11 @@ constexpr int kLongestRing = 256;
   return row.auxiliary_ranks != AuxiliaryRanks::hosts;
 }
 
+/// All-to-alls whose messages may be unequal.
+[[nodiscard]] bool sends_straight(const CollectiveAlgorithm& row) {
+  return row.name == "direct" || row.name == "pairwise" || row.name == "copy_engine";
+}
+
 }  // namespace
 
 bool uses_fabric_switches(const std::map<std::string, std::string>& algorithms) {
@@ -229,11 +234,19 @@ CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
   out.text = pick && !named && !pick->windows_kernel.empty() ? pick->text : spec.text();
   out.auxiliary_ranks = spec.algorithm->auxiliary_ranks;
   // Groups that sit alike have one schedule, so that folding can take them for one.
+  const bool skewed = call.skew && sends_straight(*spec.algorithm);
+  const std::string unequal =
+      skewed ? fmt::format("{} {}", call.skew->others, call.skew->returns) : std::string{};
   const auto [found, is_new] =
-      made_.try_emplace(key_of(spec, input, call.group, out.launch) + refused);
+      made_.try_emplace(key_of(spec, input, call.group, out.launch) + refused + unequal);
   if (!is_new) return found->second;
   out.schedule = make_schedule(*spec.algorithm, input);
   out.block = divide_message(call.message, element_of(call.message), out.schedule->blocks()).block;
+  if (skewed) {
+    out.schedule =
+        make_unequal_all_to_all(input.n, spec.algorithm->name == "pairwise", out.block, *call.skew);
+    out.block = Bytes{1};
+  }
   found->second.report = {call.group,
                           call.collective,
                           call.message,
@@ -248,7 +261,8 @@ CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
 const ChosenCollective& CollectiveChoice::choose(Collective collective, const std::string& group,
                                                  const std::vector<EndpointId>& members, int root,
                                                  bool host, Bytes message,
-                                                 const std::optional<TokenCopies>& copies) {
+                                                 const std::optional<TokenCopies>& copies,
+                                                 const std::optional<TokenSkew>& skew) {
   const std::vector<EndpointId> ranks{members.begin(), members.end() - (host ? 1 : 0)};
   const fold::Key shape = shape_of(ranks);
   fold::KeyBuilder builder;
@@ -262,10 +276,11 @@ const ChosenCollective& CollectiveChoice::choose(Collective collective, const st
         .add(copies->group_top_k)
         .add(std::int64_t{std::llround(copies->widening * 1e6)})
         .add(copies->returns ? 1 : 0);
+  if (skew) builder.add(std::int64_t{std::llround(skew->others * 1e12)}).add(skew->returns ? 1 : 0);
   const fold::Key key = builder.key();
   const auto known = known_.find(key);
   if (known != known_.end()) return reported(*known->second);
-  const Call call{collective, group, root, host, message, copies};
+  const Call call{collective, group, root, host, message, copies, skew};
   Made& made = copies ? make_dispatch(call, members) : make(call, members);
   known_.emplace(key, &made);
   return reported(made);

@@ -16,6 +16,7 @@
 #include "strategies/collectives/registry/spec.hpp"
 #include "strategies/nccl/nccl_communicator.hpp"
 #include "strategies/nccl/tuning_data.hpp"
+#include "strategies/sharding/experts/unequal_experts.hpp"
 #include "topologies/devices/device.hpp"
 #include "topologies/graph/cluster.hpp"
 
@@ -64,10 +65,12 @@ class CollectiveChoice {
   [[nodiscard]] const Network& network() const { return network_; }
   /// `members`: ranks in order; a root that is a host comes last. `message`: size by the
   /// collective's contract.
-  /// `copies`: Communication::copies, in whose place there is no other algorithm.
+  /// `copies`: Communication::copies, in whose place there is no other algorithm. `skew`: of an
+  /// all-to-all; algorithms that send each block straight to its rank follow it.
   [[nodiscard]] const ChosenCollective& choose(
       Collective collective, const std::string& group, const std::vector<EndpointId>& members,
-      int root, bool host, Bytes message, const std::optional<TokenCopies>& copies = std::nullopt);
+      int root, bool host, Bytes message, const std::optional<TokenCopies>& copies = std::nullopt,
+      const std::optional<TokenSkew>& skew = std::nullopt);
   /// CollectiveCall::slowed_permille of a communication: its kernels take multiprocessors from what
   /// is computed meanwhile.
   [[nodiscard]] std::int64_t slowed_permille(const Communication& how) const;
@@ -87,6 +90,7 @@ class CollectiveChoice {
     bool host;
     Bytes message;
     const std::optional<TokenCopies>& copies;
+    const std::optional<TokenSkew>& skew;
   };
   [[nodiscard]] const NcclCommunicator& communicator(const std::vector<EndpointId>& ranks);
   [[nodiscard]] fold::Key shape_of(const std::vector<EndpointId>& ranks) const;

@@ -118,7 +118,8 @@ class WholeStep final : public Correspondence {
                                                const std::vector<EndpointId>& members) const {
     const Communication& how = *operation.operation->communication;
     return in_.choice.choose(how.collective, how.group, members, who.root, how.host.has_value(),
-                             message_of(role, operation), how.copies);
+                             message_of(role, operation), how.copies,
+                             token_skew(in_.program, *operation.operation));
   }
 
   const LoweringInput& in_;

@@ -28,9 +28,10 @@ bool same_communicator(const Communication& a, const Communication& b) {
 }
 
 bool same(const TrainingStepCommunication& a, const TrainingStepCommunication& b) {
-  return a.kind == b.kind && a.message == b.message && same_communicator(a.how, b.how) &&
-         a.how.collective == b.how.collective && a.how.root == b.how.root &&
-         a.how.group == b.how.group && a.how.offset == b.how.offset && a.how.copies == b.how.copies;
+  return a.kind == b.kind && a.message == b.message && a.skew == b.skew &&
+         same_communicator(a.how, b.how) && a.how.collective == b.how.collective &&
+         a.how.root == b.how.root && a.how.group == b.how.group && a.how.offset == b.how.offset &&
+         a.how.copies == b.how.copies;
 }
 
 Bytes bytes_of(const RoleProgram& role, const RoleOperation& operation) {
@@ -69,9 +70,9 @@ std::uint32_t TrainingStepCommunications::of(const Operation& operation) const {
 
 std::uint32_t TrainingStepCommunications::intern(const RoleProgram& role,
                                                  const RoleOperation& operation) {
-  TrainingStepCommunication of{operation.operation->kind,
-                               plain(*operation.operation->communication, program_.mesh),
-                               bytes_of(role, operation)};
+  TrainingStepCommunication of{
+      operation.operation->kind, plain(*operation.operation->communication, program_.mesh),
+      bytes_of(role, operation), token_skew(program_, *operation.operation)};
   const auto known =
       std::find_if(all_.begin(), all_.end(),
                    [&](const TrainingStepCommunication& each) { return same(each, of); });

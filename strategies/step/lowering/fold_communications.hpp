@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/program/unroll.hpp"
+#include "strategies/sharding/experts/unequal_experts.hpp"
 
 namespace lockstep {
 
@@ -14,8 +16,9 @@ struct TrainingStepCommunication {
   OperationKind kind = OperationKind::collective;  // or send, receive
   Communication how{};                             // `only` is empty if all take part
   Bytes message{};
-  std::uint32_t channel = 0;       // equal at both ends of a message; one per collective
-  std::uint32_t communicator = 0;  // of collectives; calls of one communicator are ordered
+  std::optional<TokenSkew> skew{};  // of collectives
+  std::uint32_t channel = 0;        // equal at both ends of a message; one per collective
+  std::uint32_t communicator = 0;   // of collectives; calls of one communicator are ordered
 };
 
 /// The distinct communications of a program, with their groups.

@@ -197,7 +197,7 @@ const ChosenCollective* TrainingStepSchedule::choose(std::uint32_t id, int rank,
   const int root = how.host ? static_cast<int>(members.size()) - 1 : how.root;
   ChosenGroup& group = found->second;
   group.chosen = &choice.choose(how.collective, how.group, members, root, how.host.has_value(),
-                                communications_[id].message, how.copies);
+                                communications_[id].message, how.copies, communications_[id].skew);
   const std::size_t count = members.size();
   const std::vector<EndpointId> participants =
       choice.participants(*group.chosen, std::move(members));

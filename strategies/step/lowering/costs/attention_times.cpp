@@ -1,7 +1,11 @@
 #include "strategies/step/lowering/costs/attention_times.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <set>
+
+#include "strategies/sharding/experts/unequal_experts.hpp"
+#include "strategies/step/lowering/costs/chunked_gemms.hpp"
 
 namespace lockstep {
 
@@ -18,6 +22,12 @@ std::vector<std::set<int>> microbatches_of(const Program& program) {
 }  // namespace
 
 AttentionTimes::AttentionTimes(const Program& program, const CostModel& cost) {
+  add_attention(program, cost);
+  add_experts(program, cost);
+  if (!times_.empty()) number_loads(program.mesh.ranks());
+}
+
+void AttentionTimes::add_attention(const Program& program, const CostModel& cost) {
   std::vector<std::set<int>> calls;
   for (RoutineId id = 0; id < program.routines.size(); ++id) {
     const Routine& routine = program.routines[id];
@@ -37,10 +47,41 @@ AttentionTimes::AttentionTimes(const Program& program, const CostModel& cost) {
         for (const MaskedAttention& each : loads->loads(microbatch))
           of.push_back(cost.time(kernel_of(program, routine, i, each)));
       }
-      times_.emplace(std::pair{id, i}, Timed{std::move(*loads), std::move(times)});
+      const auto shared = std::make_shared<const AttentionLoads>(std::move(*loads));
+      times_.emplace(std::pair{id, i}, Timed{[shared](int rank) { return shared->place_of(rank); },
+                                             std::move(times)});
     }
   }
-  if (!times_.empty()) number_loads(program.mesh.ranks());
+}
+
+void AttentionTimes::add_experts(const Program& program, const CostModel& cost) {
+  const auto experts = UnequalExperts::of(program);
+  if (!experts) return;
+  const Program others = experts->of_others(program);
+  for (RoutineId id = 0; id < program.routines.size(); ++id) {
+    const Routine& routine = program.routines[id];
+    const auto timed = [&](const Program& of) {
+      std::vector<Duration> out;
+      for (std::size_t i = 0; i < routine.operations.size(); ++i)
+        out.push_back(experts->differs(program, routine.operations[i])
+                          ? cost.time(kernel_of(of, of.routines[id], i))
+                          : Duration{});
+      chunk_gemms(of, of.routines[id], cost, out);
+      return out;
+    };
+    std::vector<Duration> first;
+    std::vector<Duration> other;
+    for (std::uint32_t i = 0; i < routine.operations.size(); ++i) {
+      if (!experts->differs(program, routine.operations[i])) continue;
+      if (first.empty()) first = timed(program);
+      if (other.empty()) other = timed(others);
+      if (first[i] == other[i]) continue;
+      times_.emplace(std::pair{id, i}, Timed{[experts, &mesh = program.mesh](int rank) {
+                                               return experts->place_of(mesh, rank);
+                                             },
+                                             {{first[i], other[i]}}});
+    }
+  }
 }
 
 void AttentionTimes::number_loads(int ranks) {
@@ -48,7 +89,7 @@ void AttentionTimes::number_loads(int ranks) {
   std::map<std::vector<Duration>, std::uint32_t> by_times;
   for (int rank = 0; rank < ranks; ++rank) {
     std::vector<int> places;
-    for (const auto& [operation, timed] : times_) places.push_back(timed.loads.place_of(rank));
+    for (const auto& [operation, timed] : times_) places.push_back(timed.place_of(rank));
     const auto known = by_places.find(places);
     if (known != by_places.end()) {
       load_of_.push_back(known->second);
@@ -72,8 +113,9 @@ void AttentionTimes::number_loads(int ranks) {
 Duration AttentionTimes::of(RoutineId routine, std::uint32_t operation, int microbatch,
                             std::uint32_t load) const {
   const Timed& timed = times_.at({routine, operation});
-  const int place = timed.loads.place_of(first_rank_.at(load));
-  return timed.times.at(static_cast<std::size_t>(microbatch)).at(static_cast<std::size_t>(place));
+  const int place = timed.place_of(first_rank_.at(load));
+  const std::size_t of = timed.times.size() == 1 ? 0 : static_cast<std::size_t>(microbatch);
+  return timed.times.at(of).at(static_cast<std::size_t>(place));
 }
 
 RankSpeeds AttentionTimes::with_loads(RankSpeeds speeds) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -11,8 +12,9 @@
 
 namespace lockstep {
 
-/// Times of attention of which ranks, or microbatches, have unequal parts (AttentionLoads). Ranks
-/// with the same times throughout have the same load: a number.
+/// Times of kernels of which ranks, or microbatches, have unequal parts: attention over documents
+/// (AttentionLoads) and experts of which one is busier (UnequalExperts). Ranks with the same times
+/// throughout have the same load: a number.
 class AttentionTimes {
  public:
   AttentionTimes(const Program& program, const CostModel& cost);
@@ -29,9 +31,11 @@ class AttentionTimes {
   /// Per microbatch and place.
   using OfOperation = std::vector<std::vector<Duration>>;
   struct Timed {
-    AttentionLoads loads;
-    OfOperation times;
+    std::function<int(int)> place_of;  // of a rank
+    OfOperation times;                 // one entry: of all microbatches
   };
+  void add_attention(const Program& program, const CostModel& cost);
+  void add_experts(const Program& program, const CostModel& cost);
   void number_loads(int ranks);
 
   std::map<std::pair<RoutineId, std::uint32_t>, Timed> times_;

@@ -18,8 +18,8 @@ std::string description(const SlowWindow& window) {
 }
 
 std::string description(const RankSpeed& speed) {
-  constexpr const char* kDocuments = "attends to other documents";
-  if (speed.speed == 1 && speed.windows.empty() && speed.load > 0) return kDocuments;
+  constexpr const char* kLoad = "has other documents or experts";
+  if (speed.speed == 1 && speed.windows.empty() && speed.load > 0) return kLoad;
   std::vector<std::string> parts;
   if (speed.speed != 1 || speed.windows.empty())
     parts.push_back(fmt::format("{} of the speed", speed.speed));

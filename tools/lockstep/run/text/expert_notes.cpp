@@ -6,6 +6,18 @@
 
 namespace lockstep::cli {
 
+namespace {
+
+/// Whether all-to-alls of tokens have messages between each two ranks (token_skew()).
+bool sends_straight(const ParallelConfig& plan) {
+  if (plan.dispatcher == Dispatcher::deepep) return false;
+  const auto named = plan.algorithms.find("ep");
+  if (named == plan.algorithms.end()) return true;
+  return !named->second.starts_with("bruck") && !named->second.starts_with("hierarchical");
+}
+
+}  // namespace
+
 std::vector<std::string> expert_notes(const Scenario& scenario) {
   const ParallelConfig& plan = scenario.parallel;
   const TransformerConfig* model = scenario.model.transformer();
@@ -20,9 +32,12 @@ std::vector<std::string> expert_notes(const Scenario& scenario) {
                   *plan.expert_skew, load, local, all, local == all ? ": as on every rank" : "")};
   if (local < all && load > loads.of_others()) {
     out.push_back(fmt::format(
-        "every rank is taken to have that load, as all wait for the busiest: the others have "
-        "{:.4g} times the mean, so their memory and traffic are upper bounds",
-        loads.of_others()));
+        "the first rank of each group of {} has it in every layer, the others {:.4g} times the "
+        "mean: GEMMs and {} follow; memory is counted as the first rank's, an upper bound for the "
+        "others",
+        plan.ep, loads.of_others(),
+        sends_straight(plan) ? "the bytes between each two ranks"
+                             : "not messages, all of which are those of the busiest,"));
   }
   if (plan.capacity_factor > 0 && plan.capacity_factor < *plan.expert_skew) {
     out.push_back(fmt::format(
