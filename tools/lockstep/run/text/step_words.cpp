@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "sim/program/kernel/attention_loads.hpp"
+#include "strategies/sharding/experts/unequal_experts.hpp"
+
 namespace lockstep::cli {
 
 namespace {
@@ -61,6 +64,15 @@ std::string text_of(const std::vector<std::pair<int, int>>& ranges) {
   return false;
 }
 
+/// Whether attention over documents, or the load of experts, is unequal between ranks.
+[[nodiscard]] bool loads_differ(const Program& program) {
+  for (const Routine& routine : program.routines)
+    for (const Operation& operation : routine.operations)
+      if (const auto loads = AttentionLoads::of(program, operation); loads && loads->places() > 1)
+        return true;
+  return UnequalExperts::of(program).has_value();
+}
+
 std::string how_simulated(const SimulatedTrainingStep& step) {
   const int ranks = step.timeline.program->mesh.ranks();
   if (step.fidelity == Fidelity::representatives) {
@@ -68,9 +80,12 @@ std::string how_simulated(const SimulatedTrainingStep& step) {
         step.classes.empty() ? step.timeline.ranks.size() : step.classes.size();
     return fmt::format(
         "fidelity representatives: {} of {} ranks, one of each {}, traffic of different groups "
-        "apart{} (--fidelity all: all ranks, if feasible)",
+        "apart{}{} (--fidelity all: all ranks, if feasible)",
         kinds, ranks, step.classes.empty() ? "role" : "kind",
-        weighs_traffic(*step.timeline.program) ? ", so traffic weights have no effect" : "");
+        weighs_traffic(*step.timeline.program) ? ", so traffic weights have no effect" : "",
+        loads_differ(*step.timeline.program)
+            ? "; ranks have unequal documents or experts: how they delay others is approximate"
+            : "");
   }
   if (step.classes.empty()) return "every rank simulated";
   const std::size_t hosts =
