@@ -104,7 +104,8 @@ const CommunicationTraffic* StepTraffic::collective(int rank, const RoleProgram&
   std::vector<EndpointId> members;
   for (const int member : who.members) members.push_back(endpoint(member));
   const ChosenCollective& chosen =
-      choice_.choose(how.collective, how.group, members, who.root, how.host.has_value(), bytes);
+      choice_.choose(how.collective, how.group, members, who.root, how.host.has_value(), bytes,
+                     how.copies, token_skew(program_, *operation.operation));
   const auto [found, is_new] = collectives_.try_emplace({&chosen, who.members});
   CommunicationTraffic& out = found->second;
   if (!is_new) return &out;
