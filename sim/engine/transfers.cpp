@@ -293,7 +293,7 @@ void Transfers::end_past(EventQueue& past, EventQueue& present) {
     while (past.pop_now(event)) {
       if (event.kind < kEngineEvents) {
         const auto kind = static_cast<TransportEvent>(event.kind);
-        if (kind == TransportEvent::flow_ends) continue;
+        if (kind == TransportEvent::flow_ends || kind == TransportEvent::group_ends) continue;
         LOCKSTEP_CHECK(kind == TransportEvent::arrive || kind == TransportEvent::delivered);
         event.id = known_as.at(event.id);
       }

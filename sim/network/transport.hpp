@@ -61,8 +61,9 @@ class Transport {
     Int128 work = 0;       // that is left
     bool on_links = false;
   };
-  /// Gives up all that it carries or keeps. Of its events only `arrive` and `delivered` stay valid,
-  /// for the transport that takes over.
+  /// Gives up all that it carries or keeps, at the end of the instant `now`, before or after
+  /// settle(). Of its events only `arrive` and `delivered` stay valid, for the transport that takes
+  /// over. It can be used again, from any instant on.
   [[nodiscard]] virtual std::vector<Transit> hand_over(TimePoint now);
   /// Carries it on from this instant; settle() follows. Returns what identifies it.
   virtual std::uint32_t take_over(const Transit& transit, const Route& route);

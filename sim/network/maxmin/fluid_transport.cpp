@@ -59,7 +59,6 @@ FlowId FluidTransport::make_flow(const Message& message, const Route& route) {
 }
 
 std::vector<Transport::Transit> FluidTransport::hand_over(TimePoint now) {
-  LOCKSTEP_CHECK(sparse_ && joining_.empty());
   std::vector<Transit> out;
   for (FlowId id = 0; id < flows_.size(); ++id) {
     const Flow& flow = flows_.flow(id);
@@ -72,15 +71,33 @@ std::vector<Transport::Transit> FluidTransport::hand_over(TimePoint now) {
                        .weight = flow.weighted ? flows_.traffic_weight(id) : TrafficWeight{1},
                        .keep = flow.keep,
                        .eager = flow.eager};
+    transit.on_links = flow.state != Flow::State::travelling;
+    if (transit.on_links) take_off_links(id, now);
     transit.work = flow.work;
-    transit.on_links = flow.state == Flow::State::sharing;
-    if (transit.on_links) {
-      transit.work -= static_cast<Int128>(flow.rate) * (now.ps() - flow.since_ps);
-      sparse_shares_.detach(flows_, id);
-    }
     destroy(id);
   }
+  joining_.clear();
+  dirty_.clear();
+  for (ComponentId id = 0; id < components_.size(); ++id)
+    if (components_[id].flows > 0 || components_[id].dirty) release(id);
   return out;
+}
+
+/// Flow::work becomes what is left at `now`.
+void FluidTransport::take_off_links(FlowId id, TimePoint now) {
+  Flow& flow = flows_.flow(id);
+  if (!sparse_)
+    for (const FlowHop& hop : flows_.hops(flow)) use_[hop.link] = {};
+  if (flow.state == Flow::State::joining) return;
+  if (!sparse_ && flow.state == Flow::State::sharing) {
+    const LinkId group = flows_.group(id);
+    solver_.advance({&group, 1}, now.ps());
+    solver_.ungroup(flows_, id);
+    flows_.detach(id);
+    return;
+  }
+  flow.work -= static_cast<Int128>(flow.rate) * (now.ps() - flow.since_ps);
+  if (sparse_) sparse_shares_.detach(flows_, id);
 }
 
 std::uint32_t FluidTransport::take_over(const Transit& transit, const Route& route) {

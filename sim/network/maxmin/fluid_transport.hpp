@@ -27,7 +27,6 @@ class FluidTransport final : public Transport {
   void drop(std::uint32_t kept) override;
   void handle(const Event& event, EventQueue& queue, std::vector<TransferId>& arrived) override;
   void settle(EventQueue& queue) override;
-  /// Requires that few flows have crossed any link.
   [[nodiscard]] std::vector<Transit> hand_over(TimePoint now) override;
   std::uint32_t take_over(const Transit& transit, const Route& route) override;
   [[nodiscard]] std::uint64_t solves() const override { return solves_; }
@@ -84,6 +83,7 @@ class FluidTransport final : public Transport {
   void retire(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived);
   void deliver(FlowId id, EventQueue& queue, std::vector<TransferId>& arrived);
   void destroy(FlowId id);
+  void take_off_links(FlowId id, TimePoint now);
 
   [[nodiscard]] bool crosses_nobody(FlowId id);
   void begin_alone(FlowId id, EventQueue& queue);
