@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "sim/engine/replay_state.hpp"
 #include "sim/reuse/held_plan.hpp"
 #include "sim/reuse/key.hpp"
+#include "sim/reuse/learned_ends.hpp"
 #include "sim/reuse/message_way.hpp"
 
 namespace lockstep::engine {
@@ -17,13 +19,14 @@ namespace lockstep::engine {
 class Collectives;
 class ReusedCalls;
 
-/// Calls in flight none of whose transfers is replayed. While nothing else is on the links of a
-/// member from its begin to its end, all transfers of the call are alone on theirs, so that the
-/// ends of members follow from their begins by maxima and sums (HeldPlan). The links of a member
-/// are those that only it sends or receives over. No member ends before all have begun; then all
-/// ends are known. If something else comes to a link of a call that is held, the call is replayed
-/// from its first begin to the present, at the end of this instant: until then its transfers have
-/// met nothing. Times are equal to the last bit (locality).
+/// Calls in flight none of whose transfers is replayed. Nothing else is on the links of a member
+/// from its begin to its end; these are the links that only it sends or receives over. Nor is on
+/// other links of the call, from its first begin to its last end. The ends of members then follow
+/// from their begins: by maxima and sums if each transfer is alone on its links (HeldPlan), or else
+/// as those of an earlier call of the shape that began so (LearnedEnds). No member ends before all
+/// have begun; then all ends are known. If something else comes to a link of a call that is held,
+/// the call is replayed from its first begin to the present, at the end of this instant: until then
+/// its transfers have met nothing. Times are equal to the last bit (locality).
 class HeldCalls {
  public:
   HeldCalls(const ReplayState& state, const ReusedCalls& reused);
@@ -69,7 +72,10 @@ class HeldCalls {
   struct Kind {
     bool looked_at = false;
     std::shared_ptr<const HeldPlan> plan{};       // null: they are replayed
+    bool all_alone = false;                       // its transfers, so that the plan says the ends
+    std::uint32_t shape = kNone;                  // of learned_
     std::vector<std::vector<LinkId>> links_of{};  // per member
+    std::vector<LinkId> shared{};                 // those of several members
   };
 
   [[nodiscard]] Kind& kind_of(std::uint32_t call);
@@ -78,6 +84,9 @@ class HeldCalls {
   [[nodiscard]] bool is_called(std::uint32_t call) const;
   [[nodiscard]] const Route& route(const MessageWay& way) const;
   [[nodiscard]] bool is_free(const std::vector<LinkId>& links) const;
+  [[nodiscard]] std::optional<std::vector<TimePoint>> ends(std::uint32_t call, const Kind& kind,
+                                                           const std::vector<TimePoint>& begins);
+  void release(std::uint32_t call, const std::vector<LinkId>& links);
   void meet(std::uint32_t call);
   void push_end(std::uint32_t call, const Call& of);
 
@@ -91,6 +100,7 @@ class HeldCalls {
   /// The first plan of each schedule and block; null: there is none.
   std::map<std::pair<const Schedule*, Bytes>, std::shared_ptr<const HeldPlan>> first_plans_;
   std::size_t room_ = std::size_t{1} << 22U;  // for messages of further plans
+  LearnedEnds learned_;
   std::unordered_map<std::uint32_t, Call> calls_;
   struct OnLink {
     std::uint32_t holder = kNone;  // a call

@@ -7,6 +7,7 @@
 #include "sim/base/check.hpp"
 #include "sim/engine/collectives.hpp"
 #include "sim/engine/streams.hpp"
+#include "sim/reuse/learned_ends.hpp"
 
 namespace lockstep::engine {
 
@@ -197,6 +198,21 @@ ReusedCalls::Outcome ReusedCalls::replayed_alone(const CallClass& kind) const {
   for (const LinkId link : kind.shape.links) out.carried.push_back(carried[link]);
   out.transfers = result.transfers;
   return out;
+}
+
+std::vector<TimePoint> ReusedCalls::replayed_alone(std::uint32_t call,
+                                                   const std::vector<TimePoint>& begins) const {
+  const CollectiveCall& of = workload_->calls[call];
+  const Network network = network_of_call(
+      *state_->network, of, kinds_.kinds[kinds_.of_call[call]].shape.ways, *kinds_.routes);
+  Workload alone;
+  alone.calls.push_back({of.name, of.schedule, {}, of.block, begins});
+  for (EndpointId member = 0; member < of.members.size(); ++member)
+    alone.calls.front().members.push_back(member);
+  alone.calls.front().traffic_weight = of.traffic_weight;
+  ReplayResult result = replay_(network, alone, state_->model).result;
+  LOCKSTEP_CHECK(result.unfinished.empty());
+  return std::move(result.call_ends.front());
 }
 
 /// Whether no other call can have a member's end point reduce or copy before `until`.

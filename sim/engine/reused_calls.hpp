@@ -67,6 +67,9 @@ class ReusedCalls {
   /// Shape of a call that nothing else can ever meet; null: it is none.
   [[nodiscard]] const fold::Key* shape_of_private(std::uint32_t call) const;
   [[nodiscard]] const CallClasses& classes() const { return kinds_; }
+  /// Ends of the call's members from their begins, if nothing else comes to it. Requires routes().
+  [[nodiscard]] std::vector<TimePoint> replayed_alone(std::uint32_t call,
+                                                      const std::vector<TimePoint>& begins) const;
   /// The call has happened once more, without a replay of its transfers.
   void count_held_use(std::uint32_t call) {
     static_cast<void>(outcome_of(kinds_.kinds[kinds_.of_call[call]]));

@@ -12,6 +12,8 @@ namespace lockstep::engine {
 namespace {
 
 constexpr TimePoint kNotBegun{Duration::picoseconds(-1)};
+/// Per member: times of so few are worked out as fast as they are looked up.
+constexpr std::size_t kFewMessages = 4;
 
 }  // namespace
 
@@ -65,14 +67,13 @@ bool HeldCalls::is_called(std::uint32_t call) const {
   return false;
 }
 
-/// Whether there is a plan for the call, and each link carries one message at a time: it has one
-/// sender or one receiver, of one message each way at a time; or one connection.
+/// Whether there is a plan for the call. It says the ends if each link carries one message at a
+/// time: it has one sender or one receiver, of one message each way at a time; or one connection.
 HeldCalls::Kind HeldCalls::look_at(std::uint32_t id) {
   const CollectiveCall& call = state_->workload->calls[id];
   const CallShape& shape = reused_->classes().kinds[reused_->classes().of_call[id]].shape;
   Kind out;
-  if (call.members.size() < 2 || call.traffic_weight != 1 || shape.works || !is_called(id))
-    return out;
+  if (call.members.size() < 2 || shape.works || !is_called(id)) return out;
   std::unordered_map<EndpointId, std::uint32_t> member_at;
   for (std::uint32_t member = 0; member < call.members.size(); ++member)
     if (!member_at.try_emplace(call.members[member], member).second) return out;
@@ -91,16 +92,23 @@ HeldCalls::Kind HeldCalls::look_at(std::uint32_t id) {
       Ends& ends = found->second;
       ends.one_sender = ends.one_sender && ends.from == way.from;
       ends.one_receiver = ends.one_receiver && ends.to == way.to;
-      if (!ends.one_sender && !ends.one_receiver) return out;
     }
   }
   const auto [plan, is_new] = plans_.try_emplace(shape.key);
   if (is_new) plan->second = plan_for(call);
-  if (!plan->second || !(one_connection || plan->second->one_each_way())) return out;
+  if (!plan->second) return out;
   out.plan = plan->second;
   out.links_of.resize(call.members.size());
-  for (const auto& [link, ends] : ends_of)
-    out.links_of[member_at.at(ends.one_sender ? ends.from : ends.to)].push_back(link);
+  for (const auto& [link, ends] : ends_of) {
+    if (ends.one_sender || ends.one_receiver) {
+      out.links_of[member_at.at(ends.one_sender ? ends.from : ends.to)].push_back(link);
+    } else {
+      out.shared.push_back(link);
+    }
+  }
+  out.all_alone = out.shared.empty() && call.traffic_weight == 1 &&
+                  (one_connection || plan->second->one_each_way());
+  out.shape = learned_.add_shape(shape.key);
   return out;
 }
 
@@ -116,11 +124,15 @@ bool HeldCalls::hold(std::uint32_t call, std::uint32_t member) {
   if (kind.plan == nullptr) return false;
   const bool free = is_free(kind.links_of[member]);
   const auto known = calls_.find(call);
-  if (known == calls_.end() && !free) return false;
+  if (known == calls_.end()) {
+    if (!free || !is_free(kind.shared)) return false;
+    if (!kind.all_alone && !learned_.pays(kind.shape)) return false;
+  }
   Call& of = known != calls_.end() ? known->second : calls_[call];
   if (known == calls_.end()) {
     of.generation = generation_++ & kVersionMask;
     of.starts.assign(kind.links_of.size(), kNotBegun);
+    for (const LinkId link : kind.shared) on_links_[link].holder = call;
     collectives_->count_held(call, true);
   }
   LOCKSTEP_CHECK(of.starts[member] == kNotBegun);
@@ -135,12 +147,35 @@ bool HeldCalls::hold(std::uint32_t call, std::uint32_t member) {
     }
   }
   if (of.begun < of.starts.size() || of.met) return true;
-  const std::vector<TimePoint> ends = kind.plan->ends(of.starts);
-  for (std::uint32_t i = 0; i < ends.size(); ++i) of.ends.emplace_back(ends[i], i);
+  const std::optional<std::vector<TimePoint>> known_ends = ends(call, kind, of.starts);
+  if (!known_ends) {
+    meet(call);
+    return true;
+  }
+  for (std::uint32_t i = 0; i < known_ends->size(); ++i) of.ends.emplace_back((*known_ends)[i], i);
   std::sort(of.ends.begin(), of.ends.end());
   LOCKSTEP_CHECK(of.ends.front().first >= state_->now());
   push_end(call, of);
   return true;
+}
+
+/// Of a call that all members have begun. None if it has to be replayed.
+std::optional<std::vector<TimePoint>> HeldCalls::ends(std::uint32_t call, const Kind& kind,
+                                                      const std::vector<TimePoint>& begins) {
+  if (kind.all_alone) {
+    const auto by_plan = [&](const std::vector<TimePoint>& from) { return kind.plan->ends(from); };
+    if (kind.plan->messages() < kFewMessages * begins.size()) return by_plan(begins);
+    if (auto known = learned_.ends(kind.shape, begins, by_plan)) return known;
+    return by_plan(begins);
+  }
+  return learned_.ends(kind.shape, begins, [&](const std::vector<TimePoint>& from_zero) {
+    return reused_->replayed_alone(call, from_zero);
+  });
+}
+
+void HeldCalls::release(std::uint32_t call, const std::vector<LinkId>& links) {
+  for (const LinkId link : links)
+    if (on_links_[link].holder == call) on_links_[link].holder = kNone;
 }
 
 void HeldCalls::push_end(std::uint32_t call, const Call& of) {
@@ -155,13 +190,12 @@ void HeldCalls::end_members(std::uint32_t call, std::uint32_t generation) {
   std::vector<std::uint32_t> ending;
   for (; of.told < of.ends.size() && of.ends[of.told].first == state_->now(); ++of.told)
     ending.push_back(of.ends[of.told].second);
-  for (const std::uint32_t member : ending)
-    for (const LinkId link : kind.links_of[member])
-      if (on_links_[link].holder == call) on_links_[link].holder = kNone;
+  for (const std::uint32_t member : ending) release(call, kind.links_of[member]);
   if (of.told < of.ends.size()) {
     push_end(call, of);
   } else {
     if (of.met) std::erase(met_, call);
+    release(call, kind.shared);
     calls_.erase(found);
     collectives_->count_held(call, false);
     reused_->count_held_use(call);
@@ -197,9 +231,10 @@ std::vector<HeldCalls::Begin> HeldCalls::release_met() {
     const Kind& kind = kind_of(call);
     for (std::uint32_t member = 0; member < of.starts.size(); ++member) {
       if (of.starts[member] != kNotBegun) out.push_back({of.starts[member], call, member});
-      for (const LinkId link : kind.links_of[member])
-        if (on_links_[link].holder == call) on_links_[link].holder = kNone;
+      release(call, kind.links_of[member]);
     }
+    release(call, kind.shared);
+    if (!kind.all_alone) learned_.count_met(kind.shape);
     calls_.erase(call);
     collectives_->count_held(call, false);
     collectives_->replay_held(call);

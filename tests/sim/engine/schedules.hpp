@@ -60,6 +60,18 @@ class Scripted final : public Schedule {
   int slots_;
 };
 
+/// All-to-all of n ranks in one step: each sends to all others and receives from them.
+inline Scripted::Script exchange_all(int n) {
+  return [n](int rank, int, std::int64_t, ScheduleStep& step) {
+    for (int i = 1; i < n; ++i) {
+      const int to = (rank + i) % n;
+      const int from = (rank + n - i) % n;
+      step.sends.push_back({to, {Buffer::data, to, 1}});
+      step.receives.push_back({from, {Buffer::data, from, 1}, Combine::copy});
+    }
+  };
+}
+
 /// One collective over the end points 0 … ranks-1.
 inline Workload one_call(std::shared_ptr<const Schedule> schedule, Bytes block,
                          std::vector<TimePoint> starts = {}) {
