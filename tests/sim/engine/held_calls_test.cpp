@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <memory>
+#include <numeric>
 #include <random>
 
 #include "sim/engine/event_loop/engine.hpp"
+#include "sim/network/maxmin/sparse_shares.hpp"
 #include "tests/sim/engine/schedules.hpp"
 #include "tests/sim/engine/star.hpp"
 
@@ -139,11 +141,13 @@ TEST_CASE("a ring whose messages share a link with each other has no events eith
 Workload exchanges(const std::vector<std::vector<Duration>>& computed) {
   Workload out;
   out.slots = Workload::kNoLimit;
-  const auto schedule = std::make_shared<Scripted>(static_cast<int>(kHosts), 1, 1,
-                                                   exchange_all(static_cast<int>(kHosts)));
+  const auto hosts = static_cast<int>(computed.size());
+  const auto schedule = std::make_shared<Scripted>(hosts, 1, 1, exchange_all(hosts));
+  std::vector<EndpointId> members(computed.size());
+  std::iota(members.begin(), members.end(), EndpointId{0});
   for (std::size_t i = 0; i < computed.front().size(); ++i)
-    out.calls.push_back({"all_to_all", schedule, {0, 1, 2, 3}, Bytes{6000}, {}});
-  for (EndpointId host = 0; host < kHosts; ++host) {
+    out.calls.push_back({"all_to_all", schedule, members, Bytes{6000}, {}});
+  for (const EndpointId host : members) {
     out.streams.push_back({host, "main", {}});
     for (std::uint32_t i = 0; i < computed[host].size(); ++i) {
       Activity before;
@@ -243,6 +247,28 @@ TEST_CASE("all-to-alls beside messages and other calls end as when every transfe
     fewer += left_out(networks[below(3)], workload) > 0 ? 1 : 0;
   }
   CHECK(fewer > 100);  // something was left out
+}
+
+TEST_CASE("an all-to-all too large for sparse shares is met as if every transfer were replayed") {
+  // Each sends to all others at once.
+  constexpr EndpointId kMany = 16;
+  static_assert(kMany - 1 > maxmin::SparseShares::kMost);
+  const Network network = star(kMany + 1, 1_GBps, 1_us);
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 draw{seed};
+    const auto below = [&](int n) { return static_cast<int>(draw() % static_cast<unsigned>(n)); };
+    std::vector<std::vector<Duration>> computed(kMany);
+    for (auto& of_host : computed)
+      for (int i = 0; i < 3; ++i) of_host.push_back(1_us * below(40));
+    Workload workload = exchanges(computed);
+    for (int messages = 1 + below(3); messages > 0; --messages) {
+      const auto from = static_cast<EndpointId>(below(kMany));
+      // The last host calls nothing.
+      add_message(workload, from, kMany, 1_us * below(400), Bytes{1000 * below(90)});
+    }
+    static_cast<void>(left_out(network, workload));
+  }
 }
 
 TEST_CASE("what comes to a link of a ring has it replayed from its beginning") {

@@ -224,9 +224,14 @@ TEST_CASE("flows that another transport takes over end as in one that carries th
       for (int party = 1; party < kParties; ++party) {
         const TimePoint until = parties.until[static_cast<std::size_t>(party) - 1];
         present.carry_until(until, parties.pick());
-        start(past, party);  // at the beginning, which may be before it was used last
-        past.carry_until(until, parties.pick());
-        present.take_over(past);
+        Carrier spare{make(), parties.flows};
+        spare.carry_until(until, true);
+        // Twice over the same links, from the beginning, which is before it was used last.
+        for (Carrier* next : {&spare, &present}) {
+          start(past, party);
+          past.carry_until(until, parties.pick());
+          next->take_over(past);
+        }
       }
       present.carry_to_end();
       CHECK(present.told() == throughout.told());
