@@ -19,6 +19,7 @@ while [[ $# -gt 0 ]]; do
     --largest) largest=${2:?} && shift 2 ;;
     --only) only=${2:?} && shift 2 ;;
     --limit) limit=${2:?} && shift 2 ;;
+    --help) sed -n '2,/^set /{/^set /d;s/^# \?//;p}' "$0" && exit 0 ;;
     -*) echo "growth: no option $1; see the head of $0" >&2 && exit 2 ;;
     *) folder=$1 && shift ;;
   esac

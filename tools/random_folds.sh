@@ -15,6 +15,7 @@
 # Exit status: 0, or 1 where a case differed or a test failed otherwise.
 set -uo pipefail
 source_folder="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+[[ ${1:-} != --help ]] || { sed -n '2,/^set /{/^set /d;s/^# \?//;p}' "$0" && exit 0; }
 export LOCKSTEP_FOLD_CASES=${1:-1500}
 export LOCKSTEP_FOLD_SEED=${2:-0}
 for number in "$LOCKSTEP_FOLD_CASES" "$LOCKSTEP_FOLD_SEED"; do

@@ -1,5 +1,7 @@
 #include "sim/symmetry/streams/stream_fold.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -99,7 +101,8 @@ class StreamFold {
     number_programs();
     why_not = "too many messages, or ranks without a route";
     if (!find_classes()) return std::nullopt;
-    why_not = "too many ranks differ";
+    why_not = fmt::format("too many ranks differ: {} classes of {} ranks", classes_,
+                          programs_.endpoint.size());
     if (2 * classes_ > programs_.endpoint.size()) return std::nullopt;
     calls_.fold(relations_, partition_, static_cast<int>(quotient_.channels));
     const Workload representatives = workload_of_classes();

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "tools/app/errors.hpp"
@@ -65,6 +67,33 @@ void set_computations(const std::vector<RankSetting>& settings, double compute_s
   }
 }
 
+/// Speeds of ranks and scales that change nothing.
+void refuse_without_effect(const std::vector<RankSetting>& settings,
+                           const ReplayTraceRequest& request, const Workload& workload) {
+  std::set<EndpointId> computing;
+  for (const Stream& stream : workload.streams)
+    if (std::any_of(stream.operations.begin(), stream.operations.end(), [](const Activity& each) {
+          return each.kind == Activity::Kind::compute && each.duration > Duration{};
+        }))
+      computing.insert(stream.endpoint);
+  const bool scales = request.compute_scale != 0 && request.compute_scale != 1;
+  if (scales && computing.empty())
+    throw RequestError("compute",
+                       fmt::format("has no effect: no rank of {} computes", request.trace));
+  if (request.compute_scale == 0) computing.clear();
+  std::map<std::string, bool> has_effect;
+  for (const RankSetting& each : settings)
+    if (each.compute)
+      has_effect[each.compute_of] |= computing.contains(static_cast<EndpointId>(each.rank));
+  for (const auto& [ranks, has] : has_effect)
+    if (!has)
+      throw RequestError(fmt::format("set_rank {}", ranks),
+                         fmt::format("a speed has no effect: {}",
+                                     request.compute_scale == 0
+                                         ? "computations take no time (--compute zero)"
+                                         : "none of these ranks computes in " + request.trace));
+}
+
 /// Message overheads and rates of reductions.
 Network changed_network(const Network& usual, std::vector<RankSetting> settings) {
   Network out = usual;
@@ -113,6 +142,7 @@ class Run {
     if (request_.slots) workload.slots = *request_.slots;
     RankSettings settings =
         rank_settings(request_.ranks, trace_.ranks(), request_.cluster.seed, "the trace");
+    refuse_without_effect(settings.ranks, request_, workload);
     set_computations(settings.ranks, request_.compute_scale, workload);
     refuse_large_streams(setup_->network(), workload,
                          {request_.trace, members.size(), "lockstep replay"}, request_.most_memory);

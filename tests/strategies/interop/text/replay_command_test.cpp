@@ -82,13 +82,31 @@ TEST_CASE("equivalent ranks are replayed once, with the same result") {
   CHECK_FALSE(fold.contains("why_not"));
 }
 
+TEST_CASE("speeds of ranks that compute nothing have no effect and are refused") {
+  const TemporaryFile file(
+      "num_ranks 2\nrank 0 {\nl1: send 1000b to 1\nl2: calc 50\n}\nrank 1 {\nl1: recv "
+      "1000b from 0\n}\n");
+  const std::string command = "lockstep replay --cluster star " + file.path();
+  CHECK(run_command(command + " --set-rank 0=0.5").status == 0);
+  CHECK(run_command(command + " --set-rank all=0.5").status == 0);
+  check_refused(command + " --set-rank 1=0.5", 2,
+                "--set-rank 1: a speed has no effect: none of these ranks computes in ");
+  check_refused(command + " --compute zero --set-rank 0=0.5", 2,
+                "--set-rank 0: a speed has no effect: computations take no time (--compute zero)");
+  const TemporaryFile silent(
+      "num_ranks 2\nrank 0 {\nl1: send 1000b to 1\n}\nrank 1 {\nl1: recv 1000b from 0\n}\n");
+  check_refused("lockstep replay --cluster star " + silent.path() + " --compute 2", 2,
+                "--compute: has no effect: no rank of ");
+}
+
 TEST_CASE("a trace that is not folded says why") {
   // The two ranks of the trace differ, so that nothing is saved.
-  CHECK(contains(output_of(kGoal), "# nothing folded: too many ranks differ\n"));
+  CHECK(contains(output_of(kGoal),
+                 "# nothing folded: too many ranks differ: 2 classes of 2 ranks\n"));
   const auto fold = json_of(kGoal)["fold"];
   CHECK(fold["folded"] == false);
   CHECK(fold["classes"] == 0);
-  CHECK(fold["why_not"] == "too many ranks differ");
+  CHECK(fold["why_not"] == "too many ranks differ: 2 classes of 2 ranks");
   CHECK(contains(output_of(kGoal + " --fold off"), "# nothing folded: not asked for\n"));
   CHECK(contains(output_of(kGoal + " --network queue"),
                  "# nothing folded: the queue model distinguishes all messages\n"));
@@ -217,7 +235,7 @@ TEST_CASE("every form of output is there") {
       "# tests/data/chakra/pair: Chakra of 2 ranks; 2 ranks on star (host), network fluid, routes "
       "auto");
   CHECK(lines[1] == "# collectives: all_reduce by ring");
-  CHECK(lines[2] == "# nothing folded: too many ranks differ");
+  CHECK(lines[2] == "# nothing folded: too many ranks differ: 2 classes of 2 ranks");
   CHECK(contains(lines.back(), "# slowest: rank 0, "));
   const auto result = json_of(kGoal);
   CHECK(result["schema"] == "lockstep.replay/3");
