@@ -1,6 +1,6 @@
 #include "strategies/models/transformer_blocks.hpp"
 
-#include "sim/program/kernel/attention_loads.hpp"
+#include "sim/program/several_documents.hpp"
 
 namespace lockstep {
 

@@ -39,15 +39,6 @@ std::vector<std::int64_t> begins_of(const VisibleKeys& visible, std::int64_t tok
 
 }  // namespace
 
-bool may_hold_several(const PackedDocuments& packed, std::int64_t tokens) {
-  if (const auto& drawn = packed.drawn) {
-    if (drawn->kind == DocumentDraw::Kind::uniform) return drawn->shortest < tokens;
-    return drawn->sigma > 0 || drawn->mean < static_cast<double>(tokens);
-  }
-  return std::any_of(packed.lists.begin(), packed.lists.end(),
-                     [tokens](const auto& lengths) { return lengths.front() < tokens; });
-}
-
 std::optional<AttentionLoads> AttentionLoads::of(const Program& program,
                                                  const Operation& operation) {
   if (row_of(operation.kind).work != WorkRule::attention || !operation.causal) return std::nullopt;

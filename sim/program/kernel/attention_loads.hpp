@@ -8,9 +8,6 @@
 
 namespace lockstep {
 
-/// Whether some sequence of so many tokens may hold several documents.
-[[nodiscard]] bool may_hold_several(const PackedDocuments& packed, std::int64_t tokens);
-
 /// Fused attention over packed documents where ranks or microbatches have unequal work: documents
 /// differ between sequences, or the tokens of a sequence are cut among ranks. A rank computes the
 /// blocks of its queries and of the keys that it holds which the mask of causal documents leaves.

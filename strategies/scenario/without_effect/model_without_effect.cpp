@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/program/kernel/attention_loads.hpp"
+#include "sim/program/several_documents.hpp"
 #include "strategies/scenario/without_effect/without_effect.hpp"
 
 namespace lockstep {

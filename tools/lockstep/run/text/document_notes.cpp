@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/program/kernel/attention_loads.hpp"
+#include "sim/program/several_documents.hpp"
 #include "sim/program/visible_keys.hpp"
 
 namespace lockstep::cli {
