@@ -85,7 +85,8 @@ TrainingStepRequest request_of(const Options& given) {
       given.style.is_table() || given.style.format == Format::md || !given.run.report.empty();
   out.suggestions = static_cast<std::size_t>(given.suggestions.value_or(tables ? kSuggestions : 0));
   out.suggests_if_quick = !given.suggestions;
-  out.on_phase = phase_line("run", quicker_options(given.run, given.suggestions != 0));
+  out.on_phase =
+      phase_line("run", quicker_options(given.run, given.suggestions != 0, !out.trace.empty()));
   out.trace_detail = detail_of(given.detail);
   if (out.trace.empty() &&
       !(given.ranks.empty() && given.window.empty() && given.detail == "kernel"))

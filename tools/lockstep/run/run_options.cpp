@@ -106,9 +106,11 @@ std::string command_of(const RunOptions& options) {
          (changes.empty() ? "" : " " + changes);
 }
 
-std::string quicker_options(const RunOptions& options, bool suggests) {
+std::string quicker_options(const RunOptions& options, bool suggests, bool traces) {
   std::vector<std::string> out;
+  if (traces) out.emplace_back("a step without --trace, where ranks share work,");
   if (options.fold == "off") out.emplace_back("--fold auto");
+  if (options.network == "queue") out.emplace_back("--network fluid");
   if (options.fidelity != "representatives") out.emplace_back("--fidelity representatives");
   if (suggests) out.emplace_back("--suggest 0");
   if (out.empty()) return {};

@@ -40,7 +40,8 @@ struct RunOptions {
 
 /// What makes a step of minutes shorter, of the options that are not given: "--fold auto or
 /// --suggest 0 take less"; empty: nothing.
-[[nodiscard]] std::string quicker_options(const RunOptions& options, bool suggests);
+[[nodiscard]] std::string quicker_options(const RunOptions& options, bool suggests,
+                                          bool traces = false);
 
 /// "10 ms..12.5 ms". Throws UsageError.
 [[nodiscard]] std::pair<TimePoint, TimePoint> parse_window(const std::string& text);

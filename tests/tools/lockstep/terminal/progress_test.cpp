@@ -35,6 +35,11 @@ TEST_CASE("only options that are not given make a step shorter") {
   run.fidelity = "representatives";
   CHECK(quicker_options(run, true) == "--suggest 0 takes less");
   CHECK(quicker_options(run, false).empty());
+  run.network = "queue";
+  CHECK(quicker_options(run, false) == "--network fluid takes less");
+  run.network = "fluid";
+  CHECK(quicker_options(run, false, true) ==
+        "a step without --trace, where ranks share work, takes less");
 }
 
 }  // namespace lockstep::cli
