@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/symmetry/class_differences.hpp"
 #include "sim/symmetry/ranks/rank_recursion.hpp"
-#include "sim/symmetry/report.hpp"
 
 namespace lockstep::fold {
 namespace {

@@ -5,19 +5,8 @@
 
 namespace lockstep::fold {
 
-/// Fills the report's classes and how each differs from the largest.
+/// Fills the report's classes and how each differs from the usual one of its call.
 void describe_classes(const Relations& relations, const Partition& partition,
                       const Network& network, const Workload& workload, FoldReport& report);
-
-/// How an endpoint differs from another in what it takes; empty: not at all.
-[[nodiscard]] std::string endpoint_difference(const Endpoint& endpoint, const Endpoint& usual);
-
-/// By how much a start differs from another; empty: not at all.
-[[nodiscard]] std::string start_difference(TimePoint start, TimePoint usual);
-
-/// The first difference of a member from another one, in a few words.
-[[nodiscard]] std::string difference_between(std::uint32_t member, std::uint32_t usual,
-                                             const Relations& relations, const Partition& partition,
-                                             const Network& network, const Workload& workload);
 
 }  // namespace lockstep::fold

@@ -3,13 +3,14 @@
 // checks of the passes that make a step. No request leads here; the functions exist for the linker
 // and say so. Late ranks are folded by classes, and branches of trees and calls that meet nothing
 // are replayed with the rest: the same times, later with thousands of ranks. Ends of steps are not
-// kept.
+// kept, and classes are not described.
 #include "sim/engine/event_loop/replay_steps.hpp"
 #include "sim/engine/held_calls.hpp"
 #include "sim/execute/command_graph/backend.hpp"
 #include "sim/schedule/step_ends.hpp"
 #include "sim/symmetry/branches/branch_replay.hpp"
 #include "sim/symmetry/branches/branches.hpp"
+#include "sim/symmetry/class_differences.hpp"
 #include "sim/symmetry/plain/plain_replay.hpp"
 #include "sim/symmetry/rank_fold.hpp"
 #include "sim/symmetry/ranks/rank_recursion.hpp"
@@ -119,6 +120,10 @@ std::span<const FactCheck> fact_checks() {
 }
 
 namespace fold {
+
+void describe_differences(const Relations& /*relations*/, const Partition& /*partition*/,
+                          const Network& /*network*/, const Workload& /*workload*/,
+                          FoldReport& /*report*/) {}
 
 Branches find_branches(const Relations& relations, const Partition& partition,
                        const Quotient& quotient) {
