@@ -11,6 +11,9 @@
 namespace lockstep::fold {
 namespace {
 
+/// In none of the things that Looks compares.
+constexpr const char* kOtherwise = "different peers (direct or indirect)";
+
 /// What of a member is visible from outside.
 class Looks {
  public:
@@ -160,7 +163,7 @@ class Differences {
       EquivalenceClass& each = report.classes[c];
       if (each.difference.empty() && each.cause.messages == 0 &&
           usual_.at(kind_of(partition_.first_member[c])) != c)
-        each.difference = "different peers (direct or indirect)";
+        each.difference = kOtherwise;
     }
   }
 
@@ -257,6 +260,13 @@ std::string start_difference(TimePoint start, TimePoint usual) {
   if (late == Duration{}) return {};
   return late > Duration{} ? fmt::format("starts {} later", to_string(late))
                            : fmt::format("starts {} earlier", to_string(Duration{} - late));
+}
+
+std::string difference_between(std::uint32_t member, std::uint32_t usual,
+                               const Relations& relations, const Partition& partition,
+                               const Network& network, const Workload& workload) {
+  std::string text = Looks{relations, partition, network, workload}.difference(member, usual);
+  return text.empty() ? kOtherwise : text;
 }
 
 void describe_differences(const Relations& relations, const Partition& partition,

@@ -11,6 +11,11 @@ namespace lockstep::fold {
 void describe_differences(const Relations& relations, const Partition& partition,
                           const Network& network, const Workload& workload, FoldReport& report);
 
+/// The first difference of a member from another one, in a few words.
+[[nodiscard]] std::string difference_between(std::uint32_t member, std::uint32_t usual,
+                                             const Relations& relations, const Partition& partition,
+                                             const Network& network, const Workload& workload);
+
 /// How an endpoint differs from another in what it takes; empty: not at all.
 [[nodiscard]] std::string endpoint_difference(const Endpoint& endpoint, const Endpoint& usual);
 

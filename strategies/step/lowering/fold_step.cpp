@@ -8,8 +8,8 @@
 #include "sim/base/check.hpp"
 #include "sim/program/communicator.hpp"
 #include "sim/symmetry/branches/written_schedule.hpp"
+#include "sim/symmetry/class_differences.hpp"
 #include "sim/symmetry/quotient/link_bytes.hpp"
-#include "sim/symmetry/report.hpp"
 #include "strategies/step/lowering/calls_in_turn.hpp"
 #include "strategies/step/lowering/class_partings.hpp"
 

@@ -124,6 +124,11 @@ namespace fold {
 void describe_differences(const Relations& /*relations*/, const Partition& /*partition*/,
                           const Network& /*network*/, const Workload& /*workload*/,
                           FoldReport& /*report*/) {}
+std::string difference_between(std::uint32_t /*member*/, std::uint32_t /*usual*/,
+                               const Relations& /*relations*/, const Partition& /*partition*/,
+                               const Network& /*network*/, const Workload& /*workload*/) {
+  return {};
+}
 
 Branches find_branches(const Relations& relations, const Partition& partition,
                        const Quotient& quotient) {
