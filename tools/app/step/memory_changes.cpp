@@ -262,13 +262,4 @@ MemoryShortfall memory_shortfall(const TrainingStepRequest& request, const Scena
   return out;
 }
 
-DoesNotFit::DoesNotFit(MemoryShortfall shortfall)
-    : Error{ErrorCode::negative_result,
-            fmt::format("{} needs {} of memory, {} more than the {} of {}",
-                        rank_text(shortfall.memory.rank, shortfall.memory.role),
-                        to_string(shortfall.memory.needed()),
-                        to_string(shortfall.memory.needed() - *shortfall.memory.capacity),
-                        to_string(*shortfall.memory.capacity), shortfall.device)},
-      shortfall_{std::move(shortfall)} {}
-
 }  // namespace lockstep::app

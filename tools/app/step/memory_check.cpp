@@ -1,5 +1,9 @@
 #include "tools/app/step/memory_check.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "tools/app/step/memory_changes.hpp"
 #include "tools/app/step/prepared_step.hpp"
 #include "tools/app/step/run_step.hpp"
@@ -34,5 +38,14 @@ RankMemory checked_memory(const TrainingStepRequest& request, const PreparedTrai
   check(request, prepared.scenario, out);
   return out;
 }
+
+DoesNotFit::DoesNotFit(MemoryShortfall shortfall)
+    : Error{ErrorCode::negative_result,
+            fmt::format("{} needs {} of memory, {} more than the {} of {}",
+                        rank_text(shortfall.memory.rank, shortfall.memory.role),
+                        to_string(shortfall.memory.needed()),
+                        to_string(shortfall.memory.needed() - *shortfall.memory.capacity),
+                        to_string(*shortfall.memory.capacity), shortfall.device)},
+      shortfall_{std::move(shortfall)} {}
 
 }  // namespace lockstep::app

@@ -20,6 +20,7 @@
 #include "strategies/models/files/model_readers.hpp"
 #include "strategies/step/facts.hpp"
 #include "tools/app/errors.hpp"
+#include "tools/app/step/memory_changes.hpp"
 #include "tools/app/step/metrics/step_provenance.hpp"
 #include "tools/app/trace_stream.hpp"
 #include "topologies/blocks/nested_blocks.hpp"
@@ -183,6 +184,16 @@ std::optional<RankRecursionResult> run_rank_recursion(const Relations& relations
 }  // namespace fold
 
 namespace app {
+
+/// Changes that fit are not searched.
+MemoryShortfall memory_shortfall(const TrainingStepRequest& request, const Scenario& scenario,
+                                 const RankMemory& memory) {
+  (void)request;
+  MemoryShortfall out;
+  out.memory = memory;
+  out.device = scenario.cluster.device.id;
+  return out;
+}
 
 /// The page does not show what a step rests on.
 StepProvenance step_provenance(const Scenario& scenario, const CostModel& cost,
