@@ -197,9 +197,9 @@ class Differences {
   /// Follows the messages of all members of `sources` at once.
   void find_causes(const std::vector<std::uint32_t>& sources, std::size_t number,
                    FoldReport& report) const {
-    constexpr std::uint32_t kNone = ~std::uint32_t{0};
+    constexpr std::uint32_t kUnreached = ~std::uint32_t{0};
     struct Reached {
-      std::uint32_t from = kNone;
+      std::uint32_t from = kUnreached;
       std::int64_t messages = 0;
     };
     if (sources.empty()) return;
@@ -216,7 +216,7 @@ class Differences {
       const std::uint32_t m = queue[i];
       for (std::uint32_t p = relations_.first_pair[m]; p < relations_.first_pair[m + 1]; ++p) {
         const std::uint32_t to = relations_.pairs[p].receiver;
-        if (reached[to].from != kNone) continue;
+        if (reached[to].from != kUnreached) continue;
         reached[to] = {reached[m].from, reached[m].messages + 1};
         queue.push_back(to);
       }

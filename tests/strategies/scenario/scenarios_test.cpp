@@ -73,7 +73,6 @@ TEST_CASE("every scenario of the definitions ships") {
                                        "sequence-ring",
                                        "sequence-ulysses",
                                        "sliding-window",
-                                       "soap",
                                        "vision-transformer",
                                        "zero-7b5-0",
                                        "zero-7b5-1",
