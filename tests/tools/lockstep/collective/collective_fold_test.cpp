@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <cstddef>
+
 #include "tests/tools/run_command.hpp"
 
 /// Folding as the command line shows it.
@@ -86,7 +89,7 @@ TEST_CASE("--classes distinguishes switches from ranks") {
   const CommandResult table = run_command(command);
   CHECK(contains(table.out, "# 16 ranks and 2 switches in 2 classes, 128 links in 4; 6 of 96 "));
   CHECK(contains(table.out, "\n#   16 ranks: 0-15\n"));
-  CHECK(contains(table.out, "\n#   2 switches: 0-1; reduces at no time"));
+  CHECK(contains(table.out, "\n#   2 switches: 0-1\n"));
   const Json fold = json_of(command)["fold"][0];
   CHECK(fold["members"][0]["kind"] == "rank");
   CHECK(fold["members"][1]["kind"] == "switch");
@@ -94,6 +97,27 @@ TEST_CASE("--classes distinguishes switches from ranks") {
                              "halving_doubling -b 1M -e 1M --classes --set-rank 3 'start=10 us'")
                      .out,
                  "# 2048 ranks, each simulated, which is quick as no transfers slow down others"));
+}
+
+/// Partners of halving and doubling differ in one bit: messages go from 3 to r in as many steps as
+/// bits of r differ from those of 3.
+TEST_CASE(
+    "--classes names the rank whose delay reaches a class, and how many messages away it is") {
+  const std::string command =
+      "lockstep collective all_reduce --cluster star --ranks 16 -a halving_doubling -b 1M -e 1M "
+      "--classes --set-rank 3 'start=10 us'";
+  const Json json = json_of(command);
+  std::size_t found = 0;
+  for (const Json& each : json["fold"][0]["members"]) {
+    if (!each.contains("cause")) continue;
+    const auto bits = static_cast<unsigned>(each["representative"].get<int>() ^ 3);
+    CHECK(each["cause"]["messages"] == std::popcount(bits));
+    CHECK(each["cause"]["member"] == "rank 3");
+    CHECK(each["cause"]["difference"] == "starts 10 us later");
+    ++found;
+  }
+  CHECK(found == 14);  // neither the late rank nor the usual one
+  CHECK(contains(run_command(command).out, "; 4 messages from rank 3 (starts 10 us later)"));
 }
 
 /// 2^k ranks have learnt of it after k steps, of 2,048 ranks that are advanced one by one; rank 0
