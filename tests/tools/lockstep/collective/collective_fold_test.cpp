@@ -89,7 +89,7 @@ TEST_CASE("--classes distinguishes switches from ranks") {
   const CommandResult table = run_command(command);
   CHECK(contains(table.out, "# 16 ranks and 2 switches in 2 classes, 128 links in 4; 6 of 96 "));
   CHECK(contains(table.out, "\n#   16 ranks: 0-15\n"));
-  CHECK(contains(table.out, "\n#   2 switches: 0-1\n"));
+  CHECK(contains(table.out, "\n#   2 switches: 0-1; times differ"));
   const Json fold = json_of(command)["fold"][0];
   CHECK(fold["members"][0]["kind"] == "rank");
   CHECK(fold["members"][1]["kind"] == "switch");
