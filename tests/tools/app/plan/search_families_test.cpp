@@ -79,19 +79,23 @@ std::pair<Duration, std::uint64_t> fastest(const PlanSpace& space, std::uint64_t
   return *out;
 }
 
+/// A search finds the fastest.
+void check_search(const PlanSpace& space, std::uint64_t least) {
+  const auto [step, index] = fastest(space, least);
+  std::vector<std::unique_ptr<PlanSetting>> settings;
+  settings.push_back(std::make_unique<PlanSetting>(space, 0, Calibration{}));
+  const SearchResult found = search_space(space, settings, {.top = 1, .threads = 1});
+  REQUIRE(found.best.size() == 1);
+  CHECK(found.best[0].step == step);
+  CHECK(found.best[0].index == index);
+}
+
 TEST_CASE(
     "a search finds what simulating every point finds: images, latents, an encoder and a decoder") {
   for (const auto& [model, least] :
        {std::pair{"vit-b-16", 20U}, {"dit-s-2", 12U}, {"t5-small", 12U}}) {
     CAPTURE(model);
-    const PlanSpace space = make_space(request_of(model));
-    const auto [step, index] = fastest(space, least);
-    std::vector<std::unique_ptr<PlanSetting>> settings;
-    settings.push_back(std::make_unique<PlanSetting>(space, 0, Calibration{}));
-    const SearchResult found = search_space(space, settings, {.top = 1, .threads = 1});
-    REQUIRE(found.best.size() == 1);
-    CHECK(found.best[0].step == step);
-    CHECK(found.best[0].index == index);
+    check_search(make_space(request_of(model)), least);
   }
 }
 
@@ -114,14 +118,7 @@ TEST_CASE("a search finds what simulating every point finds: documents that diff
                    "sequence_parallel=false",
                    "order=tp-cp-dp-pp",
                    "overlap=dp_gradients"};
-    const PlanSpace space = make_space(request);
-    const auto [step, index] = fastest(space, 12);
-    std::vector<std::unique_ptr<PlanSetting>> settings;
-    settings.push_back(std::make_unique<PlanSetting>(space, 0, Calibration{}));
-    const SearchResult found = search_space(space, settings, {.top = 1, .threads = 1});
-    REQUIRE(found.best.size() == 1);
-    CHECK(found.best[0].step == step);
-    CHECK(found.best[0].index == index);
+    check_search(make_space(request), 12);
   }
 }
 
