@@ -8,7 +8,7 @@
 #include "sim/cost/cost_model.hpp"
 #include "sim/program/program.hpp"
 #include "sim/program/unroll.hpp"
-#include "strategies/step/lowering/costs/attention_times.hpp"
+#include "strategies/step/lowering/costs/unequal_times.hpp"
 #include "topologies/graph/cluster.hpp"
 
 namespace lockstep {
@@ -55,7 +55,7 @@ class KernelTimes {
   bool host_waits_for_passes_ = false;
   std::vector<std::vector<Duration>> times_;  // per routine and operation
   std::vector<std::vector<Duration>> launch_times_;
-  AttentionTimes attention_;
+  UnequalTimes attention_;
 };
 
 }  // namespace lockstep

@@ -25,7 +25,7 @@ struct SlowWindow {
 struct RankSpeed {
   double speed = 1;                   // kernel times are divided by it
   std::vector<SlowWindow> windows{};  // ascending and disjoint
-  std::uint32_t load = 0;             // of documents and experts: see AttentionTimes
+  std::uint32_t load = 0;             // of documents and experts: see UnequalTimes
   friend bool operator==(const RankSpeed&, const RankSpeed&) = default;
   friend bool operator<(const RankSpeed& a, const RankSpeed& b) {
     return std::tie(a.speed, a.windows, a.load) < std::tie(b.speed, b.windows, b.load);

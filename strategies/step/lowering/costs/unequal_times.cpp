@@ -1,4 +1,4 @@
-#include "strategies/step/lowering/costs/attention_times.hpp"
+#include "strategies/step/lowering/costs/unequal_times.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -21,13 +21,13 @@ std::vector<std::set<int>> microbatches_of(const Program& program) {
 
 }  // namespace
 
-AttentionTimes::AttentionTimes(const Program& program, const CostModel& cost) {
+UnequalTimes::UnequalTimes(const Program& program, const CostModel& cost) {
   add_attention(program, cost);
   add_experts(program, cost);
   if (!times_.empty()) number_loads(program.mesh.ranks());
 }
 
-void AttentionTimes::add_attention(const Program& program, const CostModel& cost) {
+void UnequalTimes::add_attention(const Program& program, const CostModel& cost) {
   std::vector<std::set<int>> calls;
   for (RoutineId id = 0; id < program.routines.size(); ++id) {
     const Routine& routine = program.routines[id];
@@ -54,7 +54,7 @@ void AttentionTimes::add_attention(const Program& program, const CostModel& cost
   }
 }
 
-void AttentionTimes::add_experts(const Program& program, const CostModel& cost) {
+void UnequalTimes::add_experts(const Program& program, const CostModel& cost) {
   const auto experts = UnequalExperts::of(program);
   if (!experts) return;
   const Program others = experts->of_others(program);
@@ -84,7 +84,7 @@ void AttentionTimes::add_experts(const Program& program, const CostModel& cost) 
   }
 }
 
-void AttentionTimes::number_loads(int ranks) {
+void UnequalTimes::number_loads(int ranks) {
   std::map<std::vector<int>, std::uint32_t> by_places;
   std::map<std::vector<Duration>, std::uint32_t> by_times;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -110,15 +110,15 @@ void AttentionTimes::number_loads(int ranks) {
   }
 }
 
-Duration AttentionTimes::of(RoutineId routine, std::uint32_t operation, int microbatch,
-                            std::uint32_t load) const {
+Duration UnequalTimes::of(RoutineId routine, std::uint32_t operation, int microbatch,
+                          std::uint32_t load) const {
   const Timed& timed = times_.at({routine, operation});
   const int place = timed.place_of(first_rank_.at(load));
   const std::size_t of = timed.times.size() == 1 ? 0 : static_cast<std::size_t>(microbatch);
   return timed.times.at(of).at(static_cast<std::size_t>(place));
 }
 
-RankSpeeds AttentionTimes::with_loads(RankSpeeds speeds) const {
+RankSpeeds UnequalTimes::with_loads(RankSpeeds speeds) const {
   for (std::size_t rank = 0; rank < load_of_.size(); ++rank)
     if (load_of_[rank] > 0) speeds[static_cast<int>(rank)].load = load_of_[rank];
   return speeds;

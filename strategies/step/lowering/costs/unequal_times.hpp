@@ -15,9 +15,9 @@ namespace lockstep {
 /// Times of kernels of which ranks, or microbatches, have unequal parts: attention over documents
 /// (AttentionLoads) and experts of which one is busier (UnequalExperts). Ranks with the same times
 /// throughout have the same load: a number.
-class AttentionTimes {
+class UnequalTimes {
  public:
-  AttentionTimes(const Program& program, const CostModel& cost);
+  UnequalTimes(const Program& program, const CostModel& cost);
 
   [[nodiscard]] bool has(RoutineId routine, std::uint32_t operation) const {
     return !times_.empty() && times_.contains({routine, operation});
