@@ -38,6 +38,7 @@ struct AlgorithmParameter {
   std::int64_t least = 1;                     // of an integer
   std::optional<std::int64_t> most{};         // none: the number of ranks n
   Collective inner = Collective::all_reduce;  // if the value names an algorithm: of this collective
+  std::vector<std::string_view> names{};      // which ones; empty: all
 };
 
 /// Placement of the ranks, as far as algorithms depend on it.
@@ -77,7 +78,12 @@ struct AlgorithmInput {
 };
 
 /// Who executes the ranks without data.
-enum class AuxiliaryRanks : std::uint8_t { none, hosts, node_switches, fabric_switches };
+enum class AuxiliaryRanks : std::uint8_t {
+  none,
+  hosts,
+  node_switches,
+  fabric_switches,  // of the network, then those of the nodes for schedules that have more ranks
+};
 
 /// One row. In the formulas n is the number of ranks that hold data, S the bytes of the message,
 /// alpha, beta and gamma the seconds per message, per byte sent and per byte reduced,

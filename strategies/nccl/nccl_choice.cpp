@@ -91,7 +91,8 @@ std::string spec_of(const NcclTuning& tuning, const NcclFacts& facts, Collective
     case NcclAlgorithm::collnet_chain:
       return "sharp";
     case NcclAlgorithm::nvls:  // between nodes by CollNet
-      return facts.nodes > 1 ? "sharp" : "nvls";
+      if (facts.nodes == 1) return "nvls";
+      return collective == Collective::all_reduce ? "sharp:inside=nvls" : "sharp";
     case NcclAlgorithm::nvls_tree:
       return "nvls";
     case NcclAlgorithm::pat:

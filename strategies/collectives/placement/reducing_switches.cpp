@@ -54,17 +54,33 @@ const SwitchForest* ReducingSwitches::forest_of(AuxiliaryRanks auxiliary_ranks) 
   return nullptr;
 }
 
-std::span<const EndpointId> ReducingSwitches::endpoints(AuxiliaryRanks auxiliary_ranks) const {
+std::vector<EndpointId> ReducingSwitches::endpoints(AuxiliaryRanks auxiliary_ranks) const {
   const SwitchForest* forest = forest_of(auxiliary_ranks);
-  return forest == nullptr ? std::span<const EndpointId>{} : forest->switches;
+  if (forest == nullptr) return {};
+  std::vector<EndpointId> out = forest->switches;
+  if (auxiliary_ranks == AuxiliaryRanks::fabric_switches && in_nodes_) {
+    const std::vector<EndpointId>& more = forests_[*in_nodes_].switches;
+    out.insert(out.end(), more.begin(), more.end());
+  }
+  return out;
 }
 
 ReducingSwitches::Above ReducingSwitches::above(AuxiliaryRanks auxiliary_ranks,
                                                 std::span<const EndpointId> ranks) const {
   const SwitchForest* forest = forest_of(auxiliary_ranks);
   if (forest == nullptr) return {};
-  const std::size_t all = forest->parent.size() - forest->switches.size();  // ranks of the cluster
-  const auto parent_of = [&](std::size_t node) { return forest->parent[node]; };
+  Above out = above(*forest, ranks);
+  if (auxiliary_ranks == AuxiliaryRanks::fabric_switches && in_nodes_) {
+    const std::vector<EndpointId> more = above(forests_[*in_nodes_], ranks).switches;
+    out.switches.insert(out.switches.end(), more.begin(), more.end());
+  }
+  return out;
+}
+
+ReducingSwitches::Above ReducingSwitches::above(const SwitchForest& forest,
+                                                std::span<const EndpointId> ranks) {
+  const std::size_t all = forest.parent.size() - forest.switches.size();  // ranks of the cluster
+  const auto parent_of = [&](std::size_t node) { return forest.parent[node]; };
   std::map<int, int> number;  // of a switch, by its node in the forest
   for (const EndpointId rank : ranks)
     for (int at = parent_of(rank); at >= 0; at = parent_of(static_cast<std::size_t>(at)))
@@ -72,7 +88,7 @@ ReducingSwitches::Above ReducingSwitches::above(AuxiliaryRanks auxiliary_ranks,
   Above out;
   for (auto& [node, own] : number) {
     own = static_cast<int>(ranks.size() + out.switches.size());
-    out.switches.push_back(forest->switches[static_cast<std::size_t>(node) - all]);
+    out.switches.push_back(forest.switches[static_cast<std::size_t>(node) - all]);
   }
   const auto add = [&](int above) { out.parent.push_back(above < 0 ? -1 : number.at(above)); };
   for (const EndpointId rank : ranks) add(parent_of(rank));

@@ -16,7 +16,7 @@ namespace lockstep {
 [[nodiscard]] bool nvswitch_reduces(const Device& device);
 
 /// The reducing switches of a cluster, as endpoints after its own: those inside nodes, then those
-/// of the fabric. A collective uses one per tier, or none.
+/// of the fabric. A collective uses those of one tier, of both, or none.
 class ReducingSwitches {
  public:
   ReducingSwitches() = default;  // none
@@ -40,14 +40,17 @@ class ReducingSwitches {
     std::vector<int> parent;           // per node; -1: none
     std::vector<EndpointId> switches;  // that execute these auxiliary ranks
   };
-  /// Empty if there are no such switches.
+  /// Empty if there are no such switches. Those of the nodes come after those of the fabric, in no
+  /// tree.
   [[nodiscard]] Above above(AuxiliaryRanks auxiliary_ranks,
                             std::span<const EndpointId> ranks) const;
-  /// Endpoints of the switches for this kind of auxiliary rank; may be empty.
-  [[nodiscard]] std::span<const EndpointId> endpoints(AuxiliaryRanks auxiliary_ranks) const;
+  /// Endpoints of the switches for this kind of auxiliary rank; may be empty. Those of the nodes
+  /// come after those of the fabric.
+  [[nodiscard]] std::vector<EndpointId> endpoints(AuxiliaryRanks auxiliary_ranks) const;
 
  private:
   [[nodiscard]] const SwitchForest* forest_of(AuxiliaryRanks auxiliary_ranks) const;
+  [[nodiscard]] static Above above(const SwitchForest& forest, std::span<const EndpointId> ranks);
   void add(const Cluster& cluster, SwitchTier tier, std::optional<std::size_t>& index);
 
   std::vector<SwitchForest> forests_;

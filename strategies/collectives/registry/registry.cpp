@@ -120,6 +120,11 @@ std::optional<AlgorithmProblem> problem_of_argument(const CollectiveAlgorithm& a
     case ParameterKind::algorithm:
       break;
   }
+  const std::vector<std::string_view>& names = parameter->names;
+  if (!names.empty())
+    return std::ranges::find(names, to_string(given)) != names.end()
+               ? std::optional<AlgorithmProblem>{}
+               : not_a(fmt::format("{}", fmt::join(names, " or ")).c_str());
   return inner_problem(algorithm, *parameter, to_string(given));
 }
 

@@ -309,8 +309,9 @@ std::vector<EndpointId> CollectiveChoice::participants(const ChosenCollective& c
   const auto more = static_cast<std::size_t>(chosen.schedule->ranks()) - members.size();
   if (more == 0) return members;
   const auto switches = switches_.above(chosen.auxiliary_ranks, members).switches;
-  LOCKSTEP_CHECK(switches.size() == more);
-  members.insert(members.end(), switches.begin(), switches.end());
+  LOCKSTEP_CHECK(switches.size() >= more);
+  members.insert(members.end(), switches.begin(),
+                 switches.begin() + static_cast<std::ptrdiff_t>(more));
   return members;
 }
 

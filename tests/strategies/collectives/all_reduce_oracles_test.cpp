@@ -291,6 +291,15 @@ TEST_CASE("SHARP sends and receives the message once, and in nodes a share of it
     CHECK(received(*make("sharp", input), rank, to_switch) == 0.25);
     CHECK(sent(*make("sharp", input), rank, anybody) == 0.25 + 2 * 0.75);
   }
+  // Over the switch inside as NVLS: all of it up, a share back, the sum of the share up, all back.
+  input.layout.node_switches = {8, 8, 8, 8, 9, 9, 9, 9, -1, -1};
+  input.arguments.emplace("inside", "nvls");
+  const auto to_node_switch = [](int rank) { return rank >= 9; };
+  for (int rank = 0; rank < 8; ++rank) {
+    CHECK(sent(*make("sharp", input), rank, to_switch) == 0.25 + 1.25);
+    CHECK(sent(*make("sharp", input), rank, to_node_switch) == 1.25);
+    CHECK(received(*make("sharp", input), rank, to_node_switch) == 1.25);
+  }
 }
 
 // A switch multicasts to all but who sent; a reduction takes what everybody has.

@@ -72,7 +72,8 @@ inline std::vector<AlgorithmInput> inputs_of(const CollectiveAlgorithm& row, int
     if (parameter.kind == ParameterKind::whole) {
       values = {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{n}};
     } else if (parameter.kind == ParameterKind::algorithm) {
-      for (const std::string_view name : algorithm_names(parameter.inner))
+      for (const std::string_view name :
+           parameter.names.empty() ? algorithm_names(parameter.inner) : parameter.names)
         values.emplace_back(std::string{name});
     } else {
       values = {std::vector<int>{n}, plain.layout.dimensions};

@@ -203,9 +203,9 @@ inline std::vector<EndpointId> members_of(const CollectiveAlgorithm& row,
   std::iota(out.begin(), out.end(), EndpointId{0});
   const auto auxiliary_ranks = static_cast<std::size_t>(auxiliary_ranks_of(row, input));
   if (played_by_switches(row)) {
-    const auto of_tier = switches.endpoints(row.auxiliary_ranks);
-    REQUIRE(of_tier.size() == auxiliary_ranks);
-    out.insert(out.end(), of_tier.begin(), of_tier.end());
+    const auto all = switches.endpoints(row.auxiliary_ranks);
+    REQUIRE(all.size() >= auxiliary_ranks);
+    out.insert(out.end(), all.begin(), all.begin() + static_cast<std::ptrdiff_t>(auxiliary_ranks));
   } else {
     for (std::size_t i = 0; i < auxiliary_ranks; ++i)
       out.push_back(static_cast<EndpointId>(static_cast<std::size_t>(cluster.ranks()) + i));

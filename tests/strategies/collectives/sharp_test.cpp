@@ -25,6 +25,28 @@ TEST_CASE("SHARP's halves do what they promise in nodes on rails, whatever their
   }
 }
 
+TEST_CASE("SHARP with NVLS inside nodes adds up in the switches of both") {
+  std::mt19937 random{7};
+  const CollectiveAlgorithm& row = test::row_of(Collective::all_reduce, "sharp");
+  for (int draw = 0; draw < 40; ++draw) {
+    const int per_node = 1 + static_cast<int>(random() % 5);
+    const int n = per_node * (1 + static_cast<int>(random() % 8));
+    AlgorithmInput input{.n = n, .layout = rails(n, per_node, 1 + static_cast<int>(random() % 3))};
+    input.arguments.emplace("chunks", static_cast<std::int64_t>(1 + random() % 3));
+    input.arguments.emplace("inside", "nvls");
+    CAPTURE(per_node);
+    CAPTURE(n);
+    REQUIRE(validate(row, input).empty());
+    test::check_result(row, input);
+  }
+  AlgorithmInput input{.n = 4, .layout = rails(4, 2, 2)};
+  input.arguments.emplace("inside", "nvls");
+  input.layout.node_switches.clear();
+  CHECK(validate(row, input) ==
+        std::vector<std::string>{"sharp: needs switches that reduce inside the nodes; this cluster "
+                                 "has none"});
+}
+
 TEST_CASE("sizes of the steps of SHARP's halves are those of their runs of blocks") {
   std::mt19937 random{6};
   ScheduleStep whole;

@@ -32,8 +32,8 @@ bool is_without_reduction(const CollectiveTable& table, const Cluster& cluster) 
          table.origin.source.find("NVIDIA GTC slides") != std::string::npos;
 }
 
-/// What NCCL would pick, from what the table says was pinned; reduction in the network's switches,
-/// which needs a plugin, as the algorithm that it is.
+/// What NCCL would pick, from what the table says was pinned; of reductions in the network's
+/// switches, which need a plugin, among those that do.
 struct NcclCandidate {
   Candidate candidate{};
   NcclRequest nccl{};
@@ -47,11 +47,8 @@ NcclCandidate nccl_candidate(const CollectiveTable& table, const Cluster& cluste
   out.nccl.version = nccl_version_of(table);
   out.nccl.costs = costs;
   if (table.algorithm == "sharp") {
-    ParsedSpecs parsed = parse_specs(table.algorithm, table.collective);
-    if (parsed.specs.size() != 1)
-      throw RequestError(fmt::format("no {} by {}", to_string(table.collective), table.algorithm));
-    out.candidate.kind = Candidate::Kind::algorithm;
-    out.candidate.spec = std::move(parsed.specs.front());
+    out.candidate.automatic.collnet = true;
+    out.nccl.algorithms = "collnetdirect,collnetchain,nvls";
   } else if (!table.algorithm.empty() && table.algorithm != "nvls") {
     // Where NVLS is stated it was among what NCCL chose from: short messages went by rings.
     out.nccl.algorithms = table.algorithm;

@@ -77,15 +77,20 @@ std::string CollectiveSetup::unreachable(const PlacedCommunicator& by,
         if (!meet(rank, auxiliary)) return text(rank, auxiliary);
     return {};
   }
-  const std::vector<int>& above = auxiliary_ranks == AuxiliaryRanks::node_switches
-                                      ? by.layout().node_switches
-                                      : by.layout().fabric_switches;
-  for (int below = 0; below < std::min(size, static_cast<int>(std::ssize(above))); ++below) {
-    const int node_switch = above[static_cast<std::size_t>(below)];
-    if (node_switch >= 0 && node_switch < size && !meet(below, node_switch))
-      return text(below, node_switch);
-  }
-  return {};
+  // Switches of the nodes come after those of the fabric.
+  const auto check = [&](const std::vector<int>& above, int before) {
+    for (int below = 0; below < std::min(size, static_cast<int>(std::ssize(above))); ++below) {
+      const int parent = above[static_cast<std::size_t>(below)];
+      if (parent >= 0 && parent + before < size && !meet(below, parent + before))
+        return text(below, parent + before);
+    }
+    return std::string{};
+  };
+  const RankLayout& layout = by.layout();
+  if (auxiliary_ranks == AuxiliaryRanks::node_switches) return check(layout.node_switches, 0);
+  std::string problem = check(layout.fabric_switches, 0);
+  const int in_fabric = static_cast<int>(std::ssize(layout.fabric_switches)) - ranks;
+  return problem.empty() && count > in_fabric ? check(layout.node_switches, in_fabric) : problem;
 }
 
 SetupNames CollectiveSetup::names() const {
