@@ -32,7 +32,7 @@ struct CollectiveCall {
   std::optional<Duration> takes{};
   /// Of its transfers on links that others use at the same time.
   TrafficWeight traffic_weight = 1;
-  /// Time of a member's computation meanwhile, as Workload::slowed_permille; the higher one counts.
+  /// Time of a member's computation meanwhile, instead of Workload::slowed_permille; 1000: that.
   std::int64_t slowed_permille = 1000;
   /// Executed by the GPUs' copy engines: computation meanwhile is as fast as it is without.
   bool on_copy_engines = false;
@@ -125,7 +125,8 @@ struct Workload {
 
   /// Time of a member's computation during a call, in thousandths of the normal time.
   [[nodiscard]] std::int64_t permille_during(const CollectiveCall& call) const {
-    return call.on_copy_engines ? 1000 : std::max(call.slowed_permille, slowed_permille);
+    if (call.on_copy_engines) return 1000;
+    return call.slowed_permille > 1000 ? call.slowed_permille : slowed_permille;
   }
 
   /// Whether some computation is not on a processor of its own.

@@ -13,7 +13,7 @@ namespace lockstep {
 /// 1604.06174); with `stops_early`, up to the last tensor that backward reads
 /// selective: `modules` of layers (pipeline/recomputed_modules.hpp), each right before backward
 /// first reads what it makes; with core_attn alone core attention (Korthikanti et al., arXiv
-/// 2205.05198): scores, softmax, dropout; nothing with fused attention
+/// 2205.05198): scores, softmax, dropout, context; nothing with fused attention
 /// Blocks without a residual input (embedding) and the head, whose backward follows at once, are
 /// unchanged, but for modules in the head's layers of multi-token prediction.
 void recompute(ModelGraph& graph, Recompute how,

@@ -75,8 +75,9 @@ class ModulesOfBlock {
   }
 
   void add_core() {
-    constexpr std::array<std::string_view, 4> kCore{"attention.scores", "attention.relative_bias",
-                                                    "attention.softmax", "attention.core_dropout"};
+    constexpr std::array<std::string_view, 5> kCore{"attention.scores", "attention.relative_bias",
+                                                    "attention.softmax", "attention.core_dropout",
+                                                    "attention.context"};
     constexpr std::string_view kCross = "cross_";
     for (const bool crosses : {false, true}) {
       keep(all([&](std::string_view name) {
@@ -84,7 +85,7 @@ class ModulesOfBlock {
              if (crosses) name.remove_prefix(kCross.size());
              return std::find(kCore.begin(), kCore.end(), name) != kCore.end();
            }),
-           false);
+           true);
     }
   }
 

@@ -17,15 +17,16 @@ namespace lockstep {
 /// One module of a layer that is done again, as indices into Block::forward, ascending.
 struct RecomputedModule {
   std::vector<std::size_t> operations{};
-  /// Done again as a whole, communication included, as an ordinary checkpoint is: mlp, moe,
-  /// shared_experts. Else only what backward needs of it.
+  /// Done again as a whole, communication included, as an ordinary checkpoint is: core_attn, mlp,
+  /// moe, shared_experts. Else only what backward needs of it.
   bool whole = false;
 };
 
 /// The modules of a block (Megatron-Core core/transformer: transformer_layer.py, attention.py,
 /// multi_latent_attention.py, moe/moe_layer.py, moe/experts.py, recompute_modules), in forward
 /// order.
-/// core_attn: scores, softmax and dropout; the context stays. layernorm: each norm before attention
+/// core_attn: scores, softmax, dropout and the context, whose result stays; nothing of fused
+/// attention. layernorm: each norm before attention
 /// and before the MLP, with the casts of its result. mla_up_proj: norms of the compressed queries,
 /// keys and values, their up-projections, the rotation; what is compressed stays. moe_act: the
 /// experts' activation function. Of these the result is dropped, too, and made again for the

@@ -8,6 +8,7 @@
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/layers.hpp"
 #include "strategies/scenario/parallel/layout_problems.hpp"
+#include "strategies/scenario/parallel/pipeline_layout.hpp"
 #include "strategies/scenario/without_effect/without_effect.hpp"
 #include "strategies/stacks/cost_of.hpp"
 #include "strategies/step/build_program.hpp"
@@ -113,6 +114,26 @@ void check_multiprocessors(ObjectReader& in, const ScenarioParts& parts) {
             fmt::format("dispatch_sms = {}; {} has {} multiprocessors, and computation needs some",
                         parallel.dispatch_sms, in_quotes(device.id), *device.multiprocessors));
   }
+}
+
+/// A layout in letters has as many layers of multi-token prediction as the model, or leaves them
+/// out.
+void check_predictions(ObjectReader& in, const ScenarioParts& parts) {
+  const auto* scenario = in.self().value()->get_if<JsonObject>();
+  const JsonValue* given = scenario == nullptr ? nullptr : find_member(*scenario, "parallel");
+  const auto* parallel = given == nullptr ? nullptr : given->get_if<JsonObject>();
+  const JsonValue* stages = parallel == nullptr ? nullptr : find_member(*parallel, "stages");
+  const auto* text = stages == nullptr ? nullptr : stages->get_if<std::string>();
+  if (text == nullptr) return;
+  const auto read = read_pipeline_layout(*text);
+  const auto* layout = std::get_if<PipelineLayout>(&read);
+  if (layout == nullptr || layout->predictions == 0) return;
+  const TransformerConfig* model = parts.model.transformer();
+  const std::int64_t has = model != nullptr && model->mtp ? model->mtp->layers : 0;
+  if (layout->predictions != has)
+    note_at(in, "parallel.stages",
+            fmt::format("{} letters m, but the model has {} layers of multi-token prediction",
+                        layout->predictions, has));
 }
 
 double layers_written(const ModelConfig& model) {
@@ -228,6 +249,7 @@ std::vector<WithoutEffect> without_effect(ObjectReader& in, const ScenarioParts&
 std::vector<ScenarioNote> check_together(ObjectReader& in, const ScenarioParts& parts) {
   check_precision(in, parts);
   check_multiprocessors(in, parts);
+  check_predictions(in, parts);
   check_length(in, parts);
   check_size(in, parts);
   note_layout_problems(in, parts);

@@ -79,12 +79,16 @@ namespace {
                      from.name, pads ? in : out, to.name);
 }
 
-/// Partial sums over the same axes add up to one over these.
-[[nodiscard]] bool adds_partial_sums(const std::vector<Tensor>& tensors,
-                                     const Operation& operation) {
-  return operation.kind == OperationKind::add &&
+/// Partial sums over the same axes add up to one over these, and may be scaled or put in order.
+[[nodiscard]] bool keeps_partial_sums(const std::vector<Tensor>& tensors,
+                                      const Operation& operation) {
+  const bool linear =
+      operation.kind == OperationKind::add || operation.kind == OperationKind::scale;
+  return linear &&
          std::all_of(operation.reads.begin(), operation.reads.end(), [&](const Ref& read) {
-           return tensors[read.tensor].partial == tensors[operation.writes.front().tensor].partial;
+           return std::all_of(operation.writes.begin(), operation.writes.end(), [&](const Ref& to) {
+             return tensors[read.tensor].partial == tensors[to.tensor].partial;
+           });
          });
 }
 
@@ -119,7 +123,7 @@ std::string misfit(const Mesh& mesh, const std::vector<Tensor>& tensors,
     const Tensor& read = of(ref);
     const bool may_be_sum = read.category == Category::gradient || read.on_host ||
                             operation.purpose == Purpose::update ||
-                            adds_partial_sums(tensors, operation);
+                            keeps_partial_sums(tensors, operation);
     if (!read.partial.empty() && !may_be_sum)
       return fmt::format("{} is a partial sum over {}", read.name, mesh.name(read.partial));
     if (!is_elementwise(operation.kind)) continue;

@@ -154,9 +154,10 @@ ParallelField stages_field() {
           "\"Ett|(ttt|)*2,tL\" (default: equal)",
           [](const ValueReader& given, Config& out) {
             if (given.is_string()) {
-              const auto layers = layers_of_layout(given.string());
-              if (const auto* problem = std::get_if<std::string>(&layers)) given.note(*problem);
-              if (const auto* found = std::get_if<std::vector<int>>(&layers)) out.stages = *found;
+              const auto layout = read_pipeline_layout(given.string());
+              if (const auto* problem = std::get_if<std::string>(&layout)) given.note(*problem);
+              if (const auto* found = std::get_if<PipelineLayout>(&layout))
+                out.stages = found->layers;
               return;
             }
             if (given.describes()) (void)given.string();

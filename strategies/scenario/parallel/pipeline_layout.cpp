@@ -42,10 +42,8 @@ class Expansion {
       ++at_;
       return group;
     }
-    if (letter == 'm')
-      problem_ = "m: layers of multi-token prediction belong to the head, in the last chunk";
-    else if (std::string_view{"EtL|"}.find(letter) == std::string_view::npos)
-      problem_ = fmt::format("\"{}\" is none of E, t, L, |, parentheses and *N", letter);
+    if (std::string_view{"EtmL|"}.find(letter) == std::string_view::npos)
+      problem_ = fmt::format("\"{}\" is none of E, t, m, L, |, parentheses and *N", letter);
     return {letter};
   }
 
@@ -75,7 +73,7 @@ class Expansion {
 
 }  // namespace
 
-std::variant<std::vector<int>, std::string> layers_of_layout(std::string_view text) {
+std::variant<PipelineLayout, std::string> read_pipeline_layout(std::string_view text) {
   Expansion expansion{text};
   std::string chunks = expansion.run();
   if (!expansion.problem().empty()) return expansion.problem();
@@ -83,10 +81,14 @@ std::variant<std::vector<int>, std::string> layers_of_layout(std::string_view te
     return "the embedding, E, stands once, at the beginning of the first chunk";
   if (std::count(chunks.begin(), chunks.end(), 'L') != 1 || chunks.back() != 'L')
     return "the loss, L, stands once, at the end of the last chunk";
-  std::vector<int> out{0};
+  PipelineLayout out{.layers = {0}};
   for (const char letter : chunks) {
-    if (letter == '|') out.push_back(0);
-    if (letter == 't') ++out.back();
+    const bool after_prediction = letter == 't' || letter == '|';
+    if (out.predictions > 0 && after_prediction)
+      return "m: layers of multi-token prediction stand right before the loss, L";
+    if (letter == '|') out.layers.push_back(0);
+    if (letter == 't') ++out.layers.back();
+    if (letter == 'm') ++out.predictions;
   }
   return out;
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <numeric>
 #include <optional>
 #include <variant>
 
@@ -218,10 +220,10 @@ class Shrinking {
   void shrink_experts(ExpertsConfig& experts) const {
     const ExpertsConfig was = experts;
     set("experts.count", experts.experts, expert_count(was));
-    set("experts.top_k", experts.top_k, top_k(was, experts.experts));
-    const bool grouped = experts.experts % 2 == 0 && experts.top_k <= experts.experts / 2;
-    set("experts.groups", experts.groups, grouped ? few(was.groups, 2) : 1);
-    set("experts.group_top_k", experts.group_top_k, std::min<std::int64_t>(1, was.group_top_k));
+    const std::int64_t reachable = experts.experts / groups(was) * group_top_k(was);
+    set("experts.top_k", experts.top_k, std::min(top_k(was, experts.experts), reachable));
+    set("experts.groups", experts.groups, groups(was));
+    set("experts.group_top_k", experts.group_top_k, group_top_k(was));
     set("experts.ffn", experts.ffn, multiple(tp_, model_.hidden / 2, was.ffn));
     set("experts.shared", experts.shared, few(was.shared, 2));
     set("experts.shared_ffn", experts.shared_ffn, multiple(tp_, model_.hidden / 2, was.shared_ffn));
@@ -230,10 +232,22 @@ class Shrinking {
     set("experts.every", experts.every, few(was.every, 2));
   }
 
-  /// More than visited and more than ranks, where they were, and enough for the busiest to have so
-  /// many more tokens than the mean.
+  /// Groups of experts, of which a token visits some: two of more, unless what was asked for says
+  /// how many.
+  [[nodiscard]] std::int64_t groups(const ExpertsConfig& was) const {
+    const bool all =
+        keeps("experts.groups") || keeps("experts.group_top_k") || keeps("experts.count");
+    return all ? was.groups : few(was.groups, 2);
+  }
+  [[nodiscard]] std::int64_t group_top_k(const ExpertsConfig& was) const {
+    return groups(was) == was.groups ? was.group_top_k : std::min<std::int64_t>(1, was.group_top_k);
+  }
+
+  /// More than visited and more than ranks, where they were, enough for the busiest to have so many
+  /// more tokens than the mean, and equally many in groups, of which tokens visit enough.
   [[nodiscard]] std::int64_t expert_count(const ExpertsConfig& was) const {
-    if (was.experts == whole_.ep) return small_.ep;
+    const std::int64_t of_groups = groups(was);
+    if (was.experts == whole_.ep && of_groups == 1) return small_.ep;
     const std::int64_t visits =
         keeps("experts.top_k") ? was.top_k : std::min(was.top_k, kMostVisits);
     std::int64_t least = std::max<std::int64_t>(2, visits);
@@ -241,8 +255,11 @@ class Shrinking {
     while (static_cast<double>(least) <
            small_.expert_skew.value_or(1) * static_cast<double>(visits))
       ++least;
-    const std::int64_t per_rank = ceil_div<std::int64_t>(least, small_.ep);
-    return small_.ep * std::max<std::int64_t>(small_.ep > 1 ? 2 : 1, per_rank);
+    if (of_groups > 1)
+      least = std::max(least, of_groups * ceil_div<std::int64_t>(visits, group_top_k(was)));
+    if (small_.ep > 1) least = std::max<std::int64_t>(least, 2L * small_.ep);
+    const std::int64_t unit = std::lcm<std::int64_t, std::int64_t>(small_.ep, of_groups);
+    return unit * ceil_div<std::int64_t>(least, unit);
   }
 
   [[nodiscard]] static std::int64_t top_k(const ExpertsConfig& was, std::int64_t experts) {

@@ -54,11 +54,17 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("selective recomputation does scores, softmax and dropout again, not their GEMMs") {
-  ModelGraph graph = gpt(AttentionKind::unfused);
-  recompute(graph, Recompute::selective);
-  CHECK(again(layer(graph)) == std::vector<std::string>{"attention.scores", "attention.softmax",
-                                                        "attention.core_dropout"});
+// Megatron-LM checkpoints the whole of core attention (transformer.py, _checkpointed_attention).
+TEST_CASE(
+    "selective recomputation does core attention again, up to what is read if it stops early") {
+  using Names = std::vector<std::string>;
+  for (const bool stops_early : {false, true}) {
+    ModelGraph graph = gpt(AttentionKind::unfused);
+    recompute(graph, Recompute::selective, {RecomputeModule::core_attn}, stops_early);
+    Names expected{"attention.scores", "attention.softmax", "attention.core_dropout"};
+    if (!stops_early) expected.push_back("attention.context");
+    CHECK(again(layer(graph)) == expected);
+  }
 }
 
 TEST_CASE("with fused attention there is nothing to do again") {

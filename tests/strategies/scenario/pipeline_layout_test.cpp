@@ -6,21 +6,21 @@ namespace lockstep {
 namespace {
 
 [[nodiscard]] std::vector<int> layers(std::string_view text) {
-  const auto read = layers_of_layout(text);
-  const auto* out = std::get_if<std::vector<int>>(&read);
+  const auto read = read_pipeline_layout(text);
+  const auto* out = std::get_if<PipelineLayout>(&read);
   REQUIRE(out != nullptr);
-  return *out;
+  return out->layers;
 }
 
 [[nodiscard]] std::string problem(std::string_view text) {
-  const auto read = layers_of_layout(text);
+  const auto read = read_pipeline_layout(text);
   const auto* out = std::get_if<std::string>(&read);
   return out == nullptr ? "" : *out;
 }
 
 }  // namespace
 
-TEST_CASE("layouts as in Megatron-Core's documentation, without its multi-token prediction") {
+TEST_CASE("layouts as in Megatron-Core's documentation") {
   // megatron/training/arguments.py, help of --pipeline-model-parallel-layout.
   CHECK(layers("E|(t|)*3,t|t||L") == std::vector{0, 1, 1, 1, 1, 1, 0, 0});
   CHECK(layers("Ettt|tttt|tttL") == std::vector{3, 4, 3});
@@ -33,6 +33,10 @@ TEST_CASE("layouts as in Megatron-Core's documentation, without its multi-token 
   }());
   CHECK(layers("E(t*2|)*2 tL") == std::vector{2, 2, 1});
   CHECK(layers("EL") == std::vector{0});
+  CHECK(layers("Ett|tt|mL") == std::vector{2, 2, 0});
+  const auto two = read_pipeline_layout("Et|t,m*2,L");
+  REQUIRE(std::holds_alternative<PipelineLayout>(two));
+  CHECK(std::get<PipelineLayout>(two).predictions == 2);
 }
 
 TEST_CASE("what is no layout is refused with the reason") {
@@ -43,8 +47,9 @@ TEST_CASE("what is no layout is refused with the reason") {
   CHECK(problem("Ett)|ttL") == "a parenthesis closes what none opened");
   CHECK(problem("Ett*|ttL") == "* is followed by how often, a positive integer");
   CHECK(problem("Et*0|ttL") == "* is followed by how often, a positive integer");
-  CHECK(problem("Exx|L") == "\"x\" is none of E, t, L, |, parentheses and *N");
-  CHECK(problem("Et|mL").find("m: layers of multi-token prediction") == 0);
+  CHECK(problem("Exx|L") == "\"x\" is none of E, t, m, L, |, parentheses and *N");
+  CHECK(problem("Etm|tL").find("m: layers of multi-token prediction") == 0);
+  CHECK(problem("Et|mtL").find("m: layers of multi-token prediction") == 0);
   CHECK(problem("E((t*1000)*1000)*1000L") == "more than 100000 letters");
   CHECK(problem("").find("the embedding") == 0);
 }
