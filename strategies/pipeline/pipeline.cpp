@@ -63,11 +63,15 @@ class Pipeline {
     for (int stage = 0; stage < step_.parallel.pp; ++stage) {
       step_.stages.push_back({static_cast<std::size_t>(stage), {}});
       out_ = &step_.stages.back().calls;
+      bool ends_pair = false;
       for (const PipelineStep& next : steps_of(stage)) {
         // A pass with calls that are put off is put in order as pairs are.
         const bool puts_off = delays() && next.work == PipelineStep::Work::backward;
         if (next.paired || (puts_off && pair_ == 0)) pair_ = ++pairs_;
+        puts_sends_off_ = next.joined || ends_pair;
         add(stage, next);
+        if (ends_pair) send_what_waits();
+        ends_pair = next.joined;
         if (!next.paired) pair_ = 0;
       }
     }
@@ -152,7 +156,15 @@ class Pipeline {
     transfer(position, microbatch, {forward, false, way});
   }
   void send(int position, int microbatch, bool forward, int way) {
-    transfer(position, microbatch, {forward, true, way});
+    if (puts_sends_off_) {
+      waiting_.push_back({position, microbatch, {forward, true, way}});
+    } else {
+      transfer(position, microbatch, {forward, true, way});
+    }
+  }
+  void send_what_waits() {
+    for (const Waiting& each : waiting_) transfer(each.position, each.microbatch, each.message);
+    waiting_.clear();
   }
 
   void weight_gradients(int first, int last, int microbatch) {
@@ -174,6 +186,11 @@ class Pipeline {
     int way = 1;
 
     friend auto operator<=>(const Message&, const Message&) = default;
+  };
+  struct Waiting {
+    int position = 0;
+    int microbatch = 0;
+    Message message{};
   };
 
   void transfer(int position, int microbatch, const Message& message) {
@@ -270,6 +287,8 @@ class Pipeline {
 
   TrainingStepAssembly& step_;
   int pairs_ = 0;
+  bool puts_sends_off_ = false;  // of the two passes of a pair
+  std::vector<Waiting> waiting_{};
   int pair_ = 0;  // of the step that is added; 0: none
   std::vector<ScriptCall>* out_ = nullptr;
   std::map<std::pair<TensorId, Message>, RoutineId> transfers_;

@@ -21,6 +21,7 @@ struct PipelineStep {
   int microbatch = 0;
   int chunk = 0;        // on this stage, 0 .. chunks - 1; model_chunk() is its number in the model
   bool paired = false;  // a forward pass that goes in turn with the backward pass after it
+  bool joined = false;  // a forward pass whose result is sent when the backward pass after it ends
 
   friend bool operator==(const PipelineStep&, const PipelineStep&) = default;
 };

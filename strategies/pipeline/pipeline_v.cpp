@@ -232,8 +232,13 @@ class DualPipeV {
     waiting_.push_back({Work::weight_gradient, microbatch, static_cast<int>(chunk)});
   }
   void weight() { steps_.push_back(waiting_[next_++]); }
-  /// The forward pass written last.
-  void pair_with_next() { steps_.back().paired = true; }
+  /// Both are sent at the end (dualpipe.py, _forward_backward_chunk).
+  void pair(std::size_t forward_chunk, std::size_t backward_chunk, bool in_turn) {
+    forward(forward_chunk);
+    steps_.back().joined = true;
+    steps_.back().paired = in_turn;
+    backward(backward_chunk);
+  }
   [[nodiscard]] std::vector<PipelineStep> steps() && {
     LOCKSTEP_CHECK(next_ == waiting_.size());
     return std::move(steps_);
@@ -265,11 +270,6 @@ std::vector<PipelineStep> v_order(PipelineOrder order, int stages, int stage, in
 std::vector<PipelineStep> dualpipe_v_order(int stages, int stage, int microbatches, bool pairs) {
   const int later = stages - 1 - stage;
   DualPipeV out;
-  const auto pair = [&](std::size_t forward, std::size_t backward, bool in_turn) {
-    out.forward(forward);
-    if (in_turn) out.pair_with_next();
-    out.backward(backward);
-  };
   repeat(2 * later, [&](int) { out.forward(0); });
   repeat(stage + 1, [&](int) {
     out.forward(0);
@@ -282,12 +282,12 @@ std::vector<PipelineStep> dualpipe_v_order(int stages, int stage, int microbatch
   });
   // On the last stage the first backward pass waits for no other and is not to wait for this one.
   repeat(microbatches - 2 * stages + stage + 1, [&](int i) {
-    pair(0, 1, pairs && (i > 0 || later > 0));
-    pair(1, 0, pairs);
+    out.pair(0, 1, pairs && (i > 0 || later > 0));
+    out.pair(1, 0, pairs);
   });
   repeat(later, [&](int) {
     out.backward(1);
-    pair(1, 0, pairs);
+    out.pair(1, 0, pairs);
   });
   // The second half of these leaves W for later: it begins with B of chunk 1 on odd stages.
   const int half = (stage + 1) / 2;

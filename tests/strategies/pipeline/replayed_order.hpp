@@ -9,7 +9,8 @@
 
 #include "strategies/pipeline/pipeline_order.hpp"
 
-/// Orders of passes on all stages, each pass begun as soon as it can be: messages take no time.
+/// Orders of passes on all stages, each pass begun as soon as it can be: messages take no time, and
+/// leave with the end of what makes them, of a joined pair with its end.
 namespace lockstep::test {
 
 using Work = PipelineStep::Work;
@@ -88,12 +89,12 @@ class Replay {
   [[nodiscard]] int arrival(int stage, const PipelineStep& step) const {
     const int number = this->number(stage, step);
     if (step.work == Work::forward) {
-      return is_first(number) ? 0 : end_of({true, number - 1, step.microbatch});
+      return is_first(number) ? 0 : sent({true, number - 1, step.microbatch});
     }
     if (step.work == Work::weight_gradient) return end_of({false, number, step.microbatch});
     const int own = end_of({true, number, step.microbatch});
     if (is_first(number + 1) || own < 0) return own;
-    return end_of({false, number + 1, step.microbatch});
+    return sent({false, number + 1, step.microbatch});
   }
 
   /// Whether microbatches begin there: at the first chunk of all, and of the second copy of the
@@ -116,6 +117,11 @@ class Replay {
     return found == ends_.end() ? -1 : found->second;
   }
 
+  [[nodiscard]] int sent(const Piece& piece) const {
+    const auto found = sent_.find(piece);
+    return found == sent_.end() ? -1 : found->second;
+  }
+
   bool advance() {
     bool moved = false;
     for (int s = 0; s < pipeline_.stages; ++s) {
@@ -130,6 +136,13 @@ class Replay {
         if (step.work != Work::weight_gradient) {
           ends_[{step.work == Work::forward, number(s, step), step.microbatch}] = stage.free_at;
         }
+        const bool joined = stage.next > 1 && stage.steps[stage.next - 2].joined;
+        if (joined) {
+          const PipelineStep& forward = stage.steps[stage.next - 2];
+          sent_[{true, number(s, forward), forward.microbatch}] = stage.free_at;
+        }
+        if (step.work != Work::weight_gradient && !step.joined)
+          sent_[{step.work == Work::forward, number(s, step), step.microbatch}] = stage.free_at;
         moved = true;
       }
     }
@@ -140,6 +153,7 @@ class Replay {
   Times times_;
   std::vector<Stage> stages_{};
   std::map<Piece, int> ends_{};
+  std::map<Piece, int> sent_{};
 };
 
 inline int bubble(PipelineOrder order, int stages, int microbatches, Times times = {},

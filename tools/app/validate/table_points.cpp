@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/json/config_error.hpp"
+#include "strategies/collectives/placement/reducing_switches.hpp"
 #include "strategies/measure/validation/library_rule.hpp"
 #include "strategies/scenario/scenario_cluster.hpp"
 #include "tools/app/collective/collective_runner.hpp"
@@ -39,7 +40,7 @@ struct NcclCandidate {
   NcclRequest nccl{};
 };
 
-NcclCandidate nccl_candidate(const CollectiveTable& table, const Cluster& cluster,
+NcclCandidate nccl_candidate(const CollectiveTable& table, const LoadedCluster& cluster,
                              const std::vector<NcclCost>& costs) {
   NcclCandidate out;
   out.candidate.collective = table.collective;
@@ -48,12 +49,13 @@ NcclCandidate nccl_candidate(const CollectiveTable& table, const Cluster& cluste
   out.nccl.costs = costs;
   if (table.algorithm == "sharp") {
     out.candidate.automatic.collnet = true;
-    out.nccl.algorithms = "collnetdirect,collnetchain,nvls";
+    // NVLS reduces between nodes by SHARP, and is what NCCL has with switches that reduce inside.
+    out.nccl.algorithms = nvswitch_reduces(cluster.device) ? "nvls" : "collnetdirect,collnetchain";
   } else if (!table.algorithm.empty() && table.algorithm != "nvls") {
     // Where NVLS is stated it was among what NCCL chose from: short messages went by rings.
     out.nccl.algorithms = table.algorithm;
   }
-  if (is_without_reduction(table, cluster)) out.nccl.algorithms = "^nvls";
+  if (is_without_reduction(table, cluster.cluster)) out.nccl.algorithms = "^nvls";
   return out;
 }
 
@@ -76,7 +78,7 @@ std::vector<TablePoint> table_points(const CollectiveTable& table,
   if (cluster.cluster.ranks() != table.ranks)
     throw RequestError(
         fmt::format("{} ranks on a cluster of {}", table.ranks, cluster.cluster.ranks()));
-  const NcclCandidate asked = nccl_candidate(table, cluster.cluster, costs);
+  const NcclCandidate asked = nccl_candidate(table, cluster, costs);
   const CollectiveSetup setup(std::move(cluster), NetworkRequest{}, true);
   const CollectiveRunner runner(setup, {find_element_type("float"), 0, Duration{}, 1, &asked.nccl});
   if (const auto problems = runner.problems(asked.candidate); !problems.empty())
