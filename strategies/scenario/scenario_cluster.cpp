@@ -301,7 +301,8 @@ std::optional<ReadCluster> read_figures(const ValueReader& at, int servers,
   if (!figures) return std::nullopt;
   try {
     ClusterSize size;
-    if (figures->gpus < figures->gpus_per_node) size.ranks = static_cast<int>(figures->gpus);
+    if (figures->gpus < figures->gpus_per_node || has_unequal_racks(*figures))
+      size.ranks = static_cast<int>(figures->gpus);
     ClusterFile file = read_cluster(cluster_document(*figures, folders), size);
     if (servers > file.cluster.auxiliary_ranks()) {
       at.note(

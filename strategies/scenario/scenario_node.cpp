@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/check.hpp"
+#include "sim/base/math.hpp"
 #include "sim/config/json/json_values.hpp"
 #include "topologies/builders/registry.hpp"
 #include "topologies/files/cluster_reader.hpp"
@@ -185,7 +186,8 @@ JsonValue reference_topology(const NodeFigures& figures, const Reference& refere
   JsonObject topology = reference.topology;
   set_member(topology, "pcie", pcie_json(reference, gpu_pcie(figures, reference)));
   const bool part = figures.intra == "nvl72" && figures.gpus_per_node != kGpusOfRack;
-  if (part) set_member(topology, "gpus", json_of(figures.gpus_per_node));
+  if (part && !has_unequal_racks(figures))
+    set_member(topology, "gpus", json_of(figures.gpus_per_node));
   const std::int64_t links = figures.device.peer_links ? figures.device.peer_links->count : 0;
   if (links > 0 && !is_direct(reference)) {
     set_member(topology, "nvlink", nvlink_json(reference, figures.device, links, true));
@@ -297,22 +299,16 @@ std::optional<JsonValue> fabric_json(const NodeFigures& figures, const Reference
   return JsonValue{{}, std::move(fabric)};
 }
 
-/// The nearest number of GPUs, downwards or upwards, that whole trays of as many racks add up to.
-std::int64_t nearest_of_racks(std::int64_t gpus, std::int64_t step) {
-  while (gpus % 4 != 0 || (gpus > kGpusOfRack && gpus % rack_gpus(gpus) != 0)) gpus += step;
-  return gpus;
-}
-
 /// gpus fill nodes, or are part of one.
 void check_counts(ObjectReader& in, const NodeFigures& figures) {
   const std::int64_t whole = figures.gpus_per_node;
   const bool of_racks = figures.intra == "nvl72" && !in.optional("gpus_per_node");
-  if (figures.gpus > whole && figures.gpus % whole != 0 && of_racks) {
-    in.note("gpus", fmt::format("{} GPUs are not equally many whole trays of 4 of the fewest "
-                                "racks of 72; use {} or {}",
-                                figures.gpus, nearest_of_racks(figures.gpus, -1),
-                                nearest_of_racks(figures.gpus, 1)));
-  } else if (figures.gpus > whole && figures.gpus % whole != 0) {
+  const bool unequal = figures.gpus > whole && figures.gpus % whole != 0;
+  if (unequal && of_racks && figures.gpus % kGpusOfTray != 0) {
+    const std::int64_t below = figures.gpus / kGpusOfTray * kGpusOfTray;
+    in.note("gpus", fmt::format("{} GPUs are not whole trays of {}; use {} or {}", figures.gpus,
+                                kGpusOfTray, below, below + kGpusOfTray));
+  } else if (unequal && !has_unequal_racks(figures)) {
     in.note("gpus",
             fmt::format("{} GPUs are not a multiple of {} per node; use {} or {}", figures.gpus,
                         whole, figures.gpus / whole * whole, (figures.gpus / whole + 1) * whole));
@@ -353,6 +349,12 @@ std::string default_intra(const Device& device, bool sized) {
 
 }  // namespace
 
+bool has_unequal_racks(const NodeFigures& figures) {
+  return figures.intra == "nvl72" && figures.gpus > kGpusOfRack &&
+         figures.gpus % kGpusOfTray == 0 && figures.gpus % figures.gpus_per_node != 0 &&
+         figures.gpus_per_node == rack_gpus(figures.gpus);
+}
+
 std::optional<NodeFigures> read_node_figures(ObjectReader& in, const ScenarioFolders& folders) {
   NodeFigures figures;
   const ValueReader gpu = in.required({"gpu", "Device of configs/devices"});
@@ -362,7 +364,10 @@ std::optional<NodeFigures> read_node_figures(ObjectReader& in, const ScenarioFol
   auto device =
       file ? or_noted(in.self().problems(), [&] { return load_device(*file); }) : std::nullopt;
   if (device) figures.device = *std::move(device);
-  figures.gpus = in.integer({"gpus", "Number of GPUs, a multiple of gpus_per_node"}, 1, kMostGpus);
+  figures.gpus = in.integer({"gpus",
+                             "Number of GPUs, a multiple of gpus_per_node; of nvl72 any number of "
+                             "whole trays of 4"},
+                            1, kMostGpus);
   figures.intra =
       in.one_of({"intra", "Links between the GPUs of a node (default: by the device)"},
                 "way to join the GPUs of a node", {"nvswitch", "nvlink-mesh", "nvl72", "pcie"},
@@ -376,8 +381,8 @@ std::optional<NodeFigures> read_node_figures(ObjectReader& in, const ScenarioFol
       figures.intra == "nvl72" ? rack_gpus(figures.gpus) : std::min<std::int64_t>(8, figures.gpus);
   figures.gpus_per_node =
       in.integer({"gpus_per_node",
-                  "GPUs per node (default: 8; with nvl72 those that the job takes of each rack: "
-                  "equally many whole trays of 4 in the fewest racks)"},
+                  "GPUs per node (default: 8; with nvl72 the most that the job takes of a rack: "
+                  "whole trays of 4 in the fewest racks, equally many of each if possible)"},
                  1, kMostPerNode, most);
   figures.nics_per_node = in.integer({"nics_per_node", "NICs per node (default: one per GPU)"}, 1,
                                      kMostPerNode, figures.gpus_per_node);
@@ -412,7 +417,8 @@ JsonValue json_of(const NodeFigures& figures) {
 
 JsonDocument cluster_document(const NodeFigures& figures, const ScenarioFolders& folders) {
   const Reference reference = find_reference(figures, folders);
-  const std::int64_t nodes = std::max<std::int64_t>(1, figures.gpus / figures.gpus_per_node);
+  const std::int64_t nodes =
+      std::max<std::int64_t>(1, ceil_div(figures.gpus, figures.gpus_per_node));
   JsonObject root;
   set_member(root, "name", json_of(figures.device.id));
   set_member(root, "device", json_of(figures.device.id));

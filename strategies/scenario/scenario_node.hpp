@@ -31,6 +31,10 @@ struct NodeFigures {
 /// The `cluster` part with these values.
 [[nodiscard]] JsonValue json_of(const NodeFigures& figures);
 
+/// Whether the job's trays are spread over racks of which some have one tray less than
+/// gpus_per_node, so that only the number of ranks says how.
+[[nodiscard]] bool has_unequal_racks(const NodeFigures& figures);
+
 /// The cluster file (topologies/files/cluster_file.hpp) for a node summary.
 /// Latencies, efficiencies, PCIe and sockets come from a reference: the shipped cluster with the
 /// same device; else the first by name whose device has the same PCIe generation and link
@@ -41,6 +45,7 @@ struct NodeFigures {
 /// More NICs than GPUs become one NIC per GPU with its share of the total bandwidth. The fabric is
 /// the reference's at the NICs' bandwidth, with the transport of that name of a shipped cluster
 /// (EFA; the latencies of RoCE, Slingshot and Omni-Path are not shipped).
+/// Of unequal racks the file has the size of the largest; ranks say which are smaller.
 /// Throws ConfigError if there is no reference.
 [[nodiscard]] JsonDocument cluster_document(const NodeFigures& figures,
                                             const ScenarioFolders& folders);

@@ -38,6 +38,23 @@ std::optional<RouteLength> length_of(const Router& router, EndpointId from, Endp
   return RouteLength{path_length(route), route.latency};
 }
 
+/// By what copies have less than others.
+void take_absent(const ClusterData& data, Census& census) {
+  for (std::size_t copy = 0; copy < static_cast<std::size_t>(data.copies); ++copy) {
+    for (VertexId v = 0; v < data.node_vertices(); ++v)
+      if (data.is_absent(copy, v))
+        --census.vertices[static_cast<std::size_t>((*data.node.graph)[v].kind)];
+    for (std::size_t id = 0; id < data.links.size(); ++id) {
+      const ClusterLink& link = data.links[id];
+      if (data.is_absent(copy, link.from) || data.is_absent(copy, link.to))
+        --census.links[static_cast<std::size_t>(link.kind)];
+    }
+    for (const VertexId terminal : data.terminals)
+      if (data.is_absent(copy, terminal))
+        census.links[static_cast<std::size_t>(LinkKind::network)] -= 2;
+  }
+}
+
 }  // namespace
 
 Census take_census(const Cluster& cluster) {
@@ -58,6 +75,7 @@ Census take_census(const Cluster& cluster) {
   add_links(data.links, copies);
   add_links(data.switch_links, planes);
   census.links[static_cast<std::size_t>(LinkKind::network)] += planes * data.host_links();
+  if (data.has_unequal_copies()) take_absent(data, census);
   if (!data.single_gpus()) return census;
   const std::size_t hosts = copies - static_cast<std::size_t>(data.rank_count);
   census.vertices[static_cast<std::size_t>(VertexKind::gpu)] -= hosts;

@@ -7,6 +7,7 @@
 
 #include "topologies/analysis/analysis.hpp"
 #include "topologies/analysis/bisection_classes.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep {
 namespace {
@@ -97,6 +98,7 @@ Halves apart(const Cluster& cluster, const Network& network) {
   out.half.resize(cluster.vertex_count(), Half::none);
   out.reach.resize(cluster.vertex_count(), 0);
   for (LinkId id = 0; id < cluster.link_count(); ++id) {
+    if (is_absent_link(cluster, id)) continue;
     const ClusterLink link = cluster.link(id);
     const std::int64_t capacity = bytes_per_second(network.links[id].bandwidth);
     out.links.emplace_back(link.from, link.to, capacity);

@@ -5,6 +5,7 @@
 
 #include "topologies/blocks/node_blocks.hpp"
 #include "topologies/graph/fabric_ports.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep {
 namespace {
@@ -45,7 +46,9 @@ class Merger {
   };
 
   [[nodiscard]] std::size_t planes() const { return static_cast<std::size_t>(data_.planes); }
-  [[nodiscard]] std::size_t gpus() const { return data_.single_gpus() ? 1 : data_.gpus.size(); }
+  [[nodiscard]] std::size_t first_rank(std::size_t copy) const {
+    return data_.single_gpus() ? copy : data_.first_rank(copy);
+  }
 
   std::uint32_t new_class(Half half) {
     out_.half.push_back(half);
@@ -60,8 +63,8 @@ class Merger {
   }
   /// None where ranks of both are in these nodes.
   [[nodiscard]] std::optional<Half> half_of_nodes(std::size_t first, std::size_t count) const {
-    const Half half = half_of_rank(first * gpus());
-    const Half last = half_of_rank((first + count) * gpus() - 1);
+    const Half half = half_of_rank(first_rank(first));
+    const Half last = half_of_rank(first_rank(first + count) - 1);
     return half == last ? std::optional{half} : std::nullopt;
   }
 
@@ -104,7 +107,8 @@ class Merger {
       const auto half = half_of_nodes(copy, 1);
       const bool alone = data_.planes == 0 || !half || changed_.contains(copy);
       std::vector<std::size_t> key{alone ? copy + 1 : 0,
-                                   static_cast<std::size_t>(half.value_or(Half::none))};
+                                   static_cast<std::size_t>(half.value_or(Half::none)),
+                                   first_rank(copy + 1) - first_rank(copy)};
       for (std::size_t t = 0; t < data_.terminals.size() && data_.planes != 0; ++t)
         key.push_back(leaf_class(copy, t));
       Group& group = groups_.try_emplace(std::move(key), Group{copy, 0}).first->second;
@@ -117,8 +121,8 @@ class Merger {
     const std::size_t first_vertex = group.first * vertices;
     const auto first_class = static_cast<std::uint32_t>(out_.half.size());
     for (std::size_t v = 0; v < vertices; ++v) new_class(Half::none);
-    for (std::size_t rank = group.first * gpus();
-         rank < std::min((group.first + 1) * gpus(), static_cast<std::size_t>(cluster_.ranks()));
+    for (std::size_t rank = first_rank(group.first);
+         rank < std::min(first_rank(group.first + 1), static_cast<std::size_t>(cluster_.ranks()));
          ++rank) {
       const VertexId vertex = cluster_.vertex_of(static_cast<EndpointId>(rank));
       out_.half[first_class + (vertex - first_vertex)] = half_of_rank(rank);
@@ -127,11 +131,13 @@ class Merger {
       return first_class + static_cast<std::uint32_t>(v - first_vertex);
     };
     for (std::size_t i = 0; i < data_.node_links(); ++i) {
-      const ClusterLink link =
-          cluster_.link(static_cast<LinkId>(group.first * data_.node_links() + i));
+      const auto id = static_cast<LinkId>(group.first * data_.node_links() + i);
+      if (is_absent_link(cluster_, id)) continue;
+      const ClusterLink link = cluster_.link(id);
       add_link(class_of(link.from), class_of(link.to), link.figures, group.count);
     }
     for (std::size_t t = 0; t < data_.terminals.size() && data_.planes != 0; ++t) {
+      if (data_.is_absent(group.first, data_.terminals[t])) continue;
       const ClusterLink up = cluster_.link(ports_.up(group.first, t));
       const ClusterLink down = cluster_.link(ports_.down(group.first, t));
       add_link(class_of(up.from), leaf_class(group.first, t), up.figures, group.count);

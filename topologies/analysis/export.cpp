@@ -6,6 +6,9 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep {
 namespace {
@@ -33,17 +36,20 @@ using TextGraph =
 
 TextGraph to_text(const Cluster& cluster, std::string_view gpu_links) {
   TextGraph graph;
+  std::vector<std::size_t> place(cluster.vertex_count());
   for (VertexId v = 0; v < cluster.vertex_count(); ++v) {
+    if (is_absent(cluster, v)) continue;
     const Vertex vertex = cluster.vertex(v);
-    boost::add_vertex(NodeText{std::to_string(v), cluster.vertex_name(v),
-                               std::string{to_string(vertex.kind)}, vertex.node, vertex.rail},
-                      graph);
+    place[v] =
+        boost::add_vertex(NodeText{std::to_string(v), cluster.vertex_name(v),
+                                   std::string{to_string(vertex.kind)}, vertex.node, vertex.rail},
+                          graph);
   }
   for (LinkId id = 0; id < cluster.link_count(); ++id) {
-    if (cluster.has_failed(id)) continue;
+    if (cluster.has_failed(id) || is_absent_link(cluster, id)) continue;
     const auto [from, to, kind, figures] = cluster.link(id);
     boost::add_edge(
-        from, to,
+        place[from], place[to],
         LinkText{std::string{kind == LinkKind::nvlink ? gpu_links : to_string(kind)},
                  to_string(figures.bandwidth), figures.bandwidth.steps() >> Rate::kFractionBits,
                  figures.carried().steps() >> Rate::kFractionBits, figures.latency.seconds(),

@@ -42,7 +42,7 @@ NestedBlocks::NestedBlocks(const ClusterData& data) : data_{&data} {
 }
 
 std::optional<NestedBlocks> NestedBlocks::find(const ClusterData& data) {
-  if (data.planes == 0 || data.gpus.empty()) return std::nullopt;
+  if (data.planes == 0 || data.gpus.empty() || data.has_unequal_copies()) return std::nullopt;
   const std::size_t per_node = data.plane_terminals.front().size();
   for (const auto& terminals : data.plane_terminals)
     if (terminals.size() != per_node) return std::nullopt;

@@ -138,13 +138,22 @@ struct NodeLayout {
   int ranks = 0;
 };
 
-/// As many nodes as the size asks for, and how many of their GPUs are ranks.
-NodeLayout lay_nodes(const ClusterSize& size, int gpus) {
+/// As many nodes as the size asks for, and how many of their GPUs are ranks. `trays`: of nodes that
+/// may have different numbers of them.
+NodeLayout lay_nodes(const ClusterSize& size, int gpus, bool trays) {
   if (!size.ranks) return {size.nodes.value_or(1), size.nodes.value_or(1) * gpus};
   const int ranks = *size.ranks;
   const bool part_of_one = ranks < gpus;
-  const int nodes = part_of_one ? 1 : ranks / gpus;
-  if (!part_of_one && ranks % gpus != 0) {
+  const int nodes = part_of_one ? 1 : (trays ? ranks + gpus - 1 : ranks) / gpus;
+  if (trays && !part_of_one && ranks % kGpusOfTray != 0) {
+    const int below = ranks / kGpusOfTray * kGpusOfTray;
+    throw BuildError(
+        "ranks", "racks have whole trays of " + std::to_string(kGpusOfTray) +
+                     " GPUs: expected 1 to " + std::to_string(gpus) + ", or a multiple of " +
+                     std::to_string(kGpusOfTray) + " such as " + std::to_string(below) + " or " +
+                     std::to_string(below + kGpusOfTray) + ", got " + std::to_string(ranks));
+  }
+  if (!part_of_one && !trays && ranks % gpus != 0) {
     throw BuildError("ranks", "a node has " + std::to_string(gpus) + " GPUs: expected 1 to " +
                                   std::to_string(gpus) + ", or a multiple such as " +
                                   std::to_string(ranks / gpus * gpus) + " or " +
@@ -153,21 +162,36 @@ NodeLayout lay_nodes(const ClusterSize& size, int gpus) {
   }
   if (size.nodes && *size.nodes != nodes) {
     throw BuildError("ranks", std::to_string(ranks) + " ranks are " + std::to_string(nodes) +
-                                  (nodes == 1 ? " node of " : " nodes of ") + std::to_string(gpus) +
-                                  " GPUs, not " + std::to_string(*size.nodes));
+                                  (nodes == 1 ? " node of " : " nodes of ") +
+                                  (ranks > gpus && ranks % gpus != 0 ? "up to " : "") +
+                                  std::to_string(gpus) + " GPUs, not " +
+                                  std::to_string(*size.nodes));
   }
   return {nodes, ranks};
 }
 
-/// As many copies as the size asks for, joined.
+/// Trays as evenly as possible over racks of which the first ones have one more.
+void spread_trays(ClusterData& data) {
+  const int trays = data.rank_count / kGpusOfTray;
+  const int fewest = trays / data.copies;
+  const int larger = trays % data.copies;
+  for (int rack = 0; rack < data.copies; ++rack)
+    data.node_ends.push_back(((rack + 1) * fewest + std::min(rack + 1, larger)) * kGpusOfTray);
+  data.gpus_per_node = kGpusOfTray;  // neighboring numbers have no greater common divisor
+  const auto cpus = data.cpus.size() * static_cast<std::size_t>(data.rank_count);
+  data.auxiliary_count = static_cast<int>(cpus / data.gpus.size());
+}
+
+/// As many copies as the size asks for, joined. `trays`: copies may have less than others.
 Cluster join_nodes(ClusterData data, const std::optional<BuilderCall>& fabric,
-                   const ClusterSize& size, std::string_view topology) {
+                   const ClusterSize& size, std::string_view topology, bool trays = false) {
   data.gpus_per_node = static_cast<int>(data.gpus.size());
-  const NodeLayout plan = lay_nodes(size, data.gpus_per_node);
+  const NodeLayout plan = lay_nodes(size, data.gpus_per_node, trays);
   refuse_extra_hosts(size, topology);
   data.copies = plan.nodes;
   data.rank_count = plan.ranks;
   data.auxiliary_count = plan.nodes * static_cast<int>(data.cpus.size());
+  if (plan.nodes > 1 && plan.ranks != plan.nodes * data.gpus_per_node) spread_trays(data);
   if (plan.nodes == 1) return finish(std::move(data));
   if (!fabric) {
     throw BuildError("nodes", "this cluster has no fabric to join " + std::to_string(plan.nodes) +
@@ -180,11 +204,11 @@ Cluster join_nodes(ClusterData data, const std::optional<BuilderCall>& fabric,
 Cluster build_nodes(const BuilderCall& topology, const std::optional<BuilderCall>& fabric,
                     const ClusterSize& size) {
   Parameters parameters = topology.parameters;
-  if (size.ranks.value_or(0) > kGpusOfRack && topology.builder == find_topology_builder("nvl72") &&
-      !parameters.has("gpus"))
-    parameters.set("gpus", std::int64_t{rack_gpus(*size.ranks)});
+  const bool trays = size.ranks.value_or(0) > kGpusOfRack &&
+                     topology.builder == find_topology_builder("nvl72") && !parameters.has("gpus");
+  if (trays) parameters.set("gpus", std::int64_t{rack_gpus(*size.ranks)});
   ClusterData data = data_of(std::get<NodeBuilder>(topology.builder->build)(parameters));
-  return join_nodes(std::move(data), fabric, size, topology.builder->name);
+  return join_nodes(std::move(data), fabric, size, topology.builder->name, trays);
 }
 
 /// Of a graph whose GPUs are in the order of their nodes.

@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-constexpr unsigned kPerTray = 4;  // GPUs, and NICs, of a compute tray; two Grace CPUs
+constexpr unsigned kPerTray = kGpusOfTray;  // with two Grace CPUs
 
 /// GPU and NIC i are in tray i / 4 and on rail i % 4: racks join tray position by tray position.
 /// Grace's memory, and what hangs on it, is within reach of the whole rack over NVLink (extended
@@ -43,7 +43,8 @@ int rack_gpus(std::int64_t ranks) {
   for (std::int64_t racks = std::max<std::int64_t>(2, fewest); racks < 2 * fewest; ++racks) {
     if (ranks % racks == 0 && ranks / racks % kPerTray == 0) return static_cast<int>(ranks / racks);
   }
-  return kGpusOfRack;
+  if (fewest < 2 || ranks % kPerTray != 0) return kGpusOfRack;
+  return static_cast<int>((ranks / kPerTray + fewest - 1) / fewest) * kGpusOfTray;
 }
 
 Builder nvl72_builder() {
@@ -54,8 +55,9 @@ Builder nvl72_builder() {
        {"c2c", ParameterType::link, Presence::required, "NVLink-C2C of a GPU to its Grace CPU"},
        {"pcie", ParameterType::link, Presence::required, "each NIC's slot"},
        {"gpus", ParameterType::count, Presence::optional,
-        "GPUs of a rack that are used, whole trays of 4 (default: 72; with ranks, equal trays of "
-        "the fewest racks)"}},
+        "GPUs of a rack that are used, whole trays of 4 (default: 72; with ranks, trays of the "
+        "fewest "
+        "racks, equally many of each if possible)"}},
       R"({"builder": "nvl72", "nvlink": {"bandwidth": "900 GB/s", "latency": "300 ns"}, "c2c": {"bandwidth": "225 GB/s", "latency": "300 ns"}, "pcie": {"bandwidth": "64 GB/s", "latency": "500 ns"}})",
       "NVIDIA GB200 NVL72 datasheet, 2024; NVIDIA DGX GB200 User Guide",
       NodeBuilder{build_nvl72}};

@@ -41,8 +41,12 @@ struct Builder {
 
 /// GPUs of an NVL72.
 inline constexpr int kGpusOfRack = 72;
-/// GPUs of each rack if a job of `ranks` takes equally many whole trays of 4 in the fewest racks,
-/// such as 64 for 512; 72 where one rack holds it, or less than twice the fewest cannot so.
+/// GPUs, and NICs, of a compute tray of it.
+inline constexpr int kGpusOfTray = 4;
+/// GPUs of each rack if a job of `ranks` takes equally many whole trays in the fewest racks, such
+/// as 64 for 512. Where less than twice the fewest cannot so, those of the larger racks if its
+/// trays are spread as evenly as possible over the fewest, such as 40 for 76 (40 and 36). 72 where
+/// one rack holds it, or it is no whole trays.
 [[nodiscard]] int rack_gpus(std::int64_t ranks);
 
 }  // namespace lockstep

@@ -10,13 +10,14 @@
 #include "sim/config/did_you_mean.hpp"
 #include "sim/config/json/config_error.hpp"
 #include "topologies/failures/link_changes.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep {
 namespace {
 
 std::optional<VertexId> find_vertex(const Cluster& cluster, std::string_view name) {
   for (VertexId v = 0; v < cluster.vertex_count(); ++v) {
-    if (cluster.vertex_name(v) == name) return v;
+    if (cluster.vertex_name(v) == name && !is_absent(cluster, v)) return v;
   }
   return std::nullopt;
 }
@@ -45,7 +46,7 @@ template <class Wanted>
 std::vector<LinkId> links_where(const Cluster& cluster, Wanted&& wanted) {
   std::vector<LinkId> found;
   for (LinkId id = 0; id < cluster.link_count(); ++id) {
-    if (wanted(cluster.built_link(id))) found.push_back(id);
+    if (wanted(cluster.built_link(id)) && !is_absent_link(cluster, id)) found.push_back(id);
   }
   return found;
 }
@@ -58,6 +59,7 @@ std::string suggestion(const Cluster& cluster, std::string_view name) {
   std::string examples;
   std::string group;
   for (VertexId v = 0; v < cluster.vertex_count(); ++v) {
+    if (is_absent(cluster, v)) continue;
     const std::string own = cluster.vertex_name(v);
     if (kinds.insert(cluster.vertex(v).kind).second)
       examples += (examples.empty() ? "" : ", ") + own;

@@ -1,7 +1,10 @@
 #include "topologies/graph/cluster.hpp"
 
+#include <algorithm>
+
 #include "sim/base/check.hpp"
 #include "topologies/graph/cluster_data.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep {
 namespace {
@@ -60,13 +63,31 @@ LinkTable::LinkTable(const Graph& graph) : links_(lockstep::link_count(graph)) {
   });
 }
 
+/// Ranks have their share of the node's CPUs and NICs, in the same order.
+bool ClusterData::is_absent(std::size_t copy, VertexId of_node) const {
+  if (!has_unequal_copies()) return false;
+  const Vertex& vertex = (*node.graph)[of_node];
+  const std::size_t all = vertex.kind == VertexKind::gpu   ? gpus.size()
+                          : vertex.kind == VertexKind::cpu ? cpus.size()
+                          : vertex.kind == VertexKind::nic ? terminals.size()
+                                                           : 0;
+  return to_size(vertex.local) * gpus.size() >= (first_rank(copy + 1) - first_rank(copy)) * all &&
+         all > 0;
+}
+
 EndpointPlace place_of(const ClusterData& data, EndpointId endpoint) {
   if (data.single_gpus()) return {endpoint, 0};
   const auto ranks = static_cast<EndpointId>(data.rank_count);
   const std::size_t gpus = data.gpus.size();
-  if (endpoint < ranks) return {endpoint / gpus, endpoint % gpus};
-  const std::size_t auxiliary = endpoint - ranks;
-  return {auxiliary / data.cpus.size(), gpus + auxiliary % data.cpus.size()};
+  const bool is_rank = endpoint < ranks;
+  const std::size_t places = is_rank ? gpus : data.cpus.size();
+  const std::size_t index = is_rank ? endpoint : endpoint - ranks;
+  const std::size_t before = is_rank ? 0 : gpus;
+  if (!data.has_unequal_copies()) return {index / places, before + index % places};
+  const auto rank = static_cast<int>(index * gpus / places);
+  const auto above = std::upper_bound(data.node_ends.begin(), data.node_ends.end(), rank);
+  const auto copy = static_cast<std::size_t>(above - data.node_ends.begin());
+  return {copy, before + index - data.first_rank(copy) * places / gpus};
 }
 
 int Cluster::nodes() const {
@@ -93,12 +114,11 @@ int Cluster::auxiliary_ranks() const {
 
 VertexId Cluster::vertex_of(EndpointId endpoint) const {
   LOCKSTEP_CHECK(endpoint < static_cast<EndpointId>(endpoints()));
-  const bool is_rank = endpoint < static_cast<EndpointId>(ranks());
   if (data_->single_gpus()) return endpoint;
-  const auto& places = is_rank ? data_->gpus : data_->cpus;
-  const std::size_t index = is_rank ? endpoint : endpoint - static_cast<EndpointId>(ranks());
-  return static_cast<VertexId>(index / places.size() * data_->node_vertices() +
-                               places[index % places.size()]);
+  const auto [copy, place] = place_of(*data_, endpoint);
+  const std::size_t gpus = data_->gpus.size();
+  return static_cast<VertexId>(copy * data_->node_vertices() +
+                               (place < gpus ? data_->gpus[place] : data_->cpus[place - gpus]));
 }
 
 std::size_t Cluster::vertex_count() const {
@@ -167,16 +187,25 @@ std::string Cluster::link_name(LinkId id) const {
 
 Cluster flattened(const Cluster& cluster) {
   auto graph = std::make_unique<Graph>();
+  std::vector<VertexId> places;
   for (VertexId v = 0; v < cluster.vertex_count(); ++v) {
+    places.push_back(static_cast<VertexId>(vertex_count(*graph)));
+    if (is_absent(cluster, v)) continue;
     Vertex vertex = cluster.vertex(v);
     vertex.name = cluster.vertex_name(v);
     add_vertex(*graph, std::move(vertex));
   }
+  std::vector<LinkState> states;
   for (LinkId id = 0; id < cluster.link_count(); ++id) {
+    if (is_absent_link(cluster, id)) continue;
     const ClusterLink link = cluster.built_link(id);
-    add_link(*graph, link.from, link.to, link.kind, link.figures);
+    if (const LinkState* state = cluster.overlay().find(id)) {
+      states.push_back(*state);
+      states.back().id = static_cast<LinkId>(link_count(*graph));
+    }
+    add_link(*graph, places[link.from], places[link.to], link.kind, link.figures);
   }
-  return cluster_of(std::move(graph)).with(cluster.overlay());
+  return cluster_of(std::move(graph)).with(LinkOverlay{std::move(states)});
 }
 
 }  // namespace lockstep

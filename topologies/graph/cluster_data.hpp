@@ -21,7 +21,8 @@ class LinkTable {
 };
 
 /// Vertices: node by node in the node's order, then plane by plane. Links: node by node, then per
-/// plane the host links (terminal t: up 2t, down 2t+1), then the links between switches.
+/// plane the host links (terminal t: up 2t, down 2t+1), then the links between switches. With
+/// several copies and node_ends, copies lack the last ranks of the node, with their NICs and CPUs.
 struct ClusterData {
   NodeBlueprint node;
   int copies = 1;                   // of the node, including extra hosts
@@ -56,6 +57,15 @@ struct ClusterData {
   }
   /// Single GPUs on a fabric: a node consists of one vertex.
   [[nodiscard]] bool single_gpus() const { return planes != 0 && node_vertices() == 1; }
+  /// Whether some copies lack their last ranks.
+  [[nodiscard]] bool has_unequal_copies() const { return copies > 1 && !node_ends.empty(); }
+  /// Of a copy, or one past the last; copies of nodes with several GPUs.
+  [[nodiscard]] std::size_t first_rank(std::size_t copy) const {
+    if (!has_unequal_copies()) return copy * gpus.size();
+    return copy == 0 ? 0 : static_cast<std::size_t>(node_ends[copy - 1]);
+  }
+  /// Whether a copy lacks this vertex of the node.
+  [[nodiscard]] bool is_absent(std::size_t copy, VertexId of_node) const;
 };
 
 /// Location of an endpoint: its copy of the node, and its index there (GPUs, then CPUs).

@@ -53,6 +53,19 @@ std::string node_sizes_text(const Cluster& cluster) {
   return has_equal_nodes(cluster) ? most : std::to_string(smallest_node(cluster)) + " to " + most;
 }
 
+bool is_absent(const Cluster& cluster, VertexId vertex) {
+  const ClusterData& data = cluster.data();
+  const std::size_t vertices = data.node_vertices();
+  return vertex < data.first_switch() &&
+         data.is_absent(vertex / vertices, static_cast<VertexId>(vertex % vertices));
+}
+
+bool is_absent_link(const Cluster& cluster, LinkId link) {
+  if (!cluster.data().has_unequal_copies()) return false;
+  const ClusterLink built = cluster.built_link(link);
+  return is_absent(cluster, built.from) || is_absent(cluster, built.to);
+}
+
 Duration transport_latency(const Cluster& cluster) {
   return cluster.data().transport_latency;
 }

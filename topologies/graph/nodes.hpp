@@ -21,6 +21,11 @@ namespace lockstep {
 /// Ranks per node in words: "8", or "1 to 7" if nodes differ in size.
 [[nodiscard]] std::string node_sizes_text(const Cluster& cluster);
 
+/// Whether there is no such vertex, or link: of racks with different numbers of trays every one has
+/// the ids of the largest, and routes never lead to what it lacks.
+[[nodiscard]] bool is_absent(const Cluster& cluster, VertexId vertex);
+[[nodiscard]] bool is_absent_link(const Cluster& cluster, LinkId link);
+
 /// Latency that the transport of the NICs adds to a message between nodes, beyond the links it
 /// crosses. Messages in flight overlap in it, so that it belongs to no link. 0: none.
 [[nodiscard]] Duration transport_latency(const Cluster& cluster);

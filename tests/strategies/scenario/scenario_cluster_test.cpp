@@ -3,6 +3,7 @@
 #include <string>
 
 #include "strategies/scenario/scenario.hpp"
+#include "topologies/analysis/analysis.hpp"
 #include "topologies/graph/nodes.hpp"
 #include "topologies/routing/routing.hpp"
 
@@ -173,14 +174,44 @@ TEST_CASE("jobs take equally many whole trays of the fewest racks") {
   CHECK(error_of(R"({"file": "nvl72", "nodes": 2, "topology": {"gpus": 70}})") ==
         "/cluster/topology/gpus: expected whole trays of 4 GPUs, 4 to 72 GPUs of a rack, got 70");
   CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 74, "intra": "nvl72"})") ==
-        "/cluster/gpus: 74 GPUs are not equally many whole trays of 4 of the fewest racks of 72; "
-        "use 72 or 80");
-  // 25 trays are 5 x 5, too many racks; 24 are 12 of each of 2, 26 are 13.
-  CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 100, "intra": "nvl72"})") ==
-        "/cluster/gpus: 100 GPUs are not equally many whole trays of 4 of the fewest racks of 72; "
-        "use 96 or 104");
+        "/cluster/gpus: 74 GPUs are not whole trays of 4; use 72 or 76");
   CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 100, "gpus_per_node": 72, "intra": "nvl72"})") ==
         "/cluster/gpus: 100 GPUs are not a multiple of 72 per node; use 72 or 144");
+}
+
+TEST_CASE("jobs of any number of trays are spread over racks of unequal numbers of them") {
+  struct Case {
+    int gpus;
+    int racks;
+    std::string sizes;
+  };
+  // 19 trays are 10 + 9; 25 are 5 x 5, too many racks, so 13 + 12; 37 are 13 + 12 + 12; 53 are
+  // 18 + 18 + 17, so that the largest rack is a whole one.
+  for (const Case& each : {Case{76, 2, "36 to 40"},
+                           {100, 2, "48 to 52"},
+                           {148, 3, "48 to 52"},
+                           {212, 3, "68 to 72"}}) {
+    CAPTURE(each.gpus);
+    const int most = each.gpus == 76 ? 40 : each.gpus == 212 ? 72 : 52;
+    for (const std::string& text :
+         {fmt::format(R"({{"gpu": "gb200-nvl72", "gpus": {}}})", each.gpus),
+          fmt::format(R"({{"gpu": "gb200-nvl72", "gpus": {}, "gpus_per_node": {},
+                           "intra": "nvl72"}})",
+                      each.gpus, most),
+          fmt::format(R"({{"file": "nvl72", "ranks": {}}})", each.gpus)}) {
+      const Cluster cluster = cluster_of(text);
+      CHECK(cluster.nodes() == each.racks);
+      CHECK(cluster.ranks() == each.gpus);
+      CHECK(cluster.gpus_per_node() == 4);
+      CHECK(node_sizes_text(cluster) == each.sizes);
+      CHECK(take_census(cluster).count(VertexKind::nic) == static_cast<std::size_t>(each.gpus));
+    }
+  }
+  CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 76, "gpus_per_node": 36, "intra": "nvl72"})") ==
+        "/cluster/gpus: 76 GPUs are not a multiple of 36 per node; use 72 or 108");
+  CHECK(error_of(R"({"file": "nvl72", "ranks": 75})") ==
+        "/cluster: racks have whole trays of 4 GPUs: expected 1 to 72, or a multiple of 4 such as "
+        "72 or 76, got 75");
 }
 
 TEST_CASE("parameter servers need hosts") {

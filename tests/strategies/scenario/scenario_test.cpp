@@ -221,6 +221,8 @@ TEST_CASE("the resolved scenario leads to itself") {
       with_cluster(R"({"gpu": "gb200-nvl72", "gpus": 144, "intra": "nvl72"})"),
       with_cluster(R"({"gpu": "gb200-nvl72", "gpus": 128, "intra": "nvl72"})"),
       with_cluster(R"({"file": "nvl72", "ranks": 128})"),
+      with_cluster(R"({"gpu": "gb200-nvl72", "gpus": 76})"),
+      with_cluster(R"({"file": "nvl72", "ranks": 76})"),
       R"({"cluster": {"file": "dgx-a100", "ranks": 2},
           "model": {"file": "mixtral-8x7b", "seq": 2048}, "tokens": 1.5e12,
           "sustained": "28.5 TFLOP/s", "ignore_memory": true, "seed": 7, "parallel": {

@@ -278,7 +278,7 @@ std::int64_t CampaignOutcome::interval_steps() const {
 }
 
 std::int64_t CampaignOutcome::paid_gpus() const {
-  const std::int64_t per_node = step.scenario.cluster.cluster.gpus_per_node();
+  const std::int64_t per_node = step.facts.gpus_per_node;
   return job.ranks + (shares_spares ? 0 : job.spare_nodes * per_node);
 }
 

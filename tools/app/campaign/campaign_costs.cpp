@@ -67,8 +67,7 @@ namespace {
 
 [[nodiscard]] double spare_gpu_hours(const CampaignResult& of, std::size_t replicate) {
   const CampaignOutcome& first = of.outcomes.front();
-  const auto gpus = static_cast<double>(first.job.spare_nodes *
-                                        first.step.scenario.cluster.cluster.gpus_per_node());
+  const auto gpus = static_cast<double>(first.job.spare_nodes * first.step.facts.gpus_per_node);
   return gpus * last_wall(of, replicate).hours();
 }
 

@@ -9,6 +9,7 @@
 
 #include "tools/app/campaign/replicate/random_draws.hpp"
 #include "tools/app/errors.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep::app {
 
@@ -34,7 +35,8 @@ class JobMaker {
     const Cluster& cluster = out_.step.scenario.cluster.cluster;
     job_.ranks = cluster.ranks();
     out_.nodes = cluster.nodes();
-    gpus_per_node_ = cluster.gpus_per_node();
+    gpus_per_node_ = out_.step.facts.gpus_per_node;
+    lacking_ = has_equal_nodes(cluster) ? 0 : gpus_per_node_ - 1;
     add_work();
     add_layout();
     out_.checkpoint = checkpoint_cost(plan_.checkpoint, file_, out_.step);
@@ -118,7 +120,7 @@ class JobMaker {
   void add_cause(const FailureCause& cause) {
     JobCause job{cause.detection, cause.restart, cause.repair, cause.policy.value_or(plan_.policy)};
     std::int64_t units = 1;
-    const std::int64_t all = cluster_gpus() / gpus_per_node_;
+    const std::int64_t all = (cluster_gpus() + lacking_) / gpus_per_node_;
     const auto group = [&](std::int64_t nodes) {
       job.nodes = std::min(nodes, all);
       job.ranks_per_unit = nodes * gpus_per_node_;
@@ -307,6 +309,7 @@ class JobMaker {
   CampaignOutcome out_;
   CampaignJob& job_ = out_.job;
   std::int64_t gpus_per_node_ = 1;
+  std::int64_t lacking_ = 0;  // GPUs by which nodes may be smaller, all together
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tools/app/campaign/storage_transfers.hpp"
 
+#include "sim/base/math.hpp"
 #include "sim/engine/replay.hpp"
 #include "strategies/step/simulated_cluster.hpp"
 #include "tools/app/jobs/resized_cluster.hpp"
@@ -67,9 +68,10 @@ class Transfers {
 
 StorageTransfers storage_transfers(const TrainingStepResult& step, std::int64_t storage_nodes,
                                    const std::vector<Bytes>& bytes) {
-  const ScenarioCluster cluster = resized_cluster(
-      step.scenario,
-      step.scenario.parallel.ranks() + static_cast<int>(storage_nodes) * step.facts.gpus_per_node);
+  const int per_node = step.facts.gpus_per_node;
+  const int nodes = ceil_div(step.scenario.parallel.ranks(), per_node);
+  const ScenarioCluster cluster =
+      resized_cluster(step.scenario, (nodes + static_cast<int>(storage_nodes)) * per_node);
   const Transfers transfers{step, cluster, storage_nodes, bytes};
   return {transfers.time(true), transfers.time(false)};
 }

@@ -2,6 +2,7 @@
 
 #include "sim/config/json/json_values.hpp"
 #include "tools/app/inputs/config_folder.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep::app {
 
@@ -13,7 +14,10 @@ JsonObject cluster_members(const Scenario& scenario) {
 }
 
 JsonValue cluster_of_size(const Scenario& scenario, int gpus) {
-  const int node = scenario.cluster.cluster.gpus_per_node();
+  const Cluster& cluster = scenario.cluster.cluster;
+  const bool equal = has_equal_nodes(cluster);
+  // Of racks of unequal numbers of trays all are as the largest.
+  const int node = equal ? cluster.gpus_per_node() : largest_node(cluster);
   const int nodes = (gpus + node - 1) / node;
   const bool part = gpus < node;
   JsonObject members = cluster_members(scenario);
@@ -26,6 +30,13 @@ JsonValue cluster_of_size(const Scenario& scenario, int gpus) {
     set_member(members, "ranks", json_of(gpus));
   else
     set_member(members, "nodes", json_of(nodes));
+  if (!equal && !by_parameters && !part) {
+    const JsonValue* given = find_member(members, "topology");
+    const auto* topology = given != nullptr ? given->get_if<JsonObject>() : nullptr;
+    JsonObject changed = topology != nullptr ? *topology : JsonObject{};
+    set_member(changed, "gpus", json_of(node));
+    set_member(members, "topology", JsonValue{{}, std::move(changed)});
+  }
   return JsonValue{{}, std::move(members)};
 }
 

@@ -16,6 +16,7 @@
 #include "tools/lockstep/output/set_options.hpp"
 #include "tools/lockstep/run/text/aligned.hpp"
 #include "tools/lockstep/run/text/part_changes.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep::cli {
 
@@ -55,13 +56,16 @@ std::string model_line(const Scenario& scenario) {
 std::string hardware_line(const TrainingStepResult& result) {
   const ScenarioCluster& cluster = result.scenario.cluster;
   const ClusterFacts& facts = result.facts;
+  const bool equal = has_equal_nodes(cluster.cluster);
   std::string out =
       fmt::format("{} x {}: {} node{} of {} GPU{} ({})", result.scenario.parallel.ranks(),
-                  cluster.device.id, facts.nodes, facts.nodes == 1 ? "" : "s", facts.gpus_per_node,
+                  cluster.device.id, facts.nodes, facts.nodes == 1 ? "" : "s",
+                  equal ? std::to_string(facts.gpus_per_node) : node_sizes_text(cluster.cluster),
                   facts.gpus_per_node == 1 ? "" : "s", cluster.name);
   if (facts.nodes > 1 && facts.nics_per_node > 0 && facts.nic)
-    out += fmt::format(", {} NIC{} of {:g} Gb/s per node", facts.nics_per_node,
-                       facts.nics_per_node == 1 ? "" : "s", facts.nic->bytes_per_second() / 125e6);
+    out += fmt::format(", {}{} NIC{} of {:g} Gb/s per node", equal ? "" : "up to ",
+                       facts.nics_per_node, facts.nics_per_node == 1 ? "" : "s",
+                       facts.nic->bytes_per_second() / 125e6);
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "tools/figures/axis.hpp"
 #include "tools/lockstep/step_figures/link_loads.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep::cli {
 
@@ -95,7 +96,7 @@ class ClusterBuilder {
       for (std::size_t i = 0; i < cluster_.vertex_count(); ++i) {
         const auto id = static_cast<VertexId>(i);
         const Vertex vertex = cluster_.vertex(id);
-        if (vertex.kind != kind) continue;
+        if (vertex.kind != kind || is_absent(cluster_, id)) continue;
         any = true;
         place_[i] = out_.elements.size();
         const std::string name = cluster_.vertex_name(id);

@@ -8,6 +8,7 @@
 
 #include "tools/app/step/metrics/link_classes.hpp"
 #include "tools/figures/axis.hpp"
+#include "topologies/analysis/analysis.hpp"
 
 namespace lockstep::cli {
 
@@ -53,14 +54,12 @@ std::array<std::string, 2> ends_of(const std::string& links) {
 figures::TopologyFigure topology_of(const TrainingStepResult& result, figures::Heading heading) {
   const Cluster& cluster = result.scenario.cluster.cluster;
   figures::TopologyFigure out{std::move(heading), {}, {}, {}};
-  std::array<std::size_t, kVertexKindNames.size()> counts{};
-  for (std::size_t i = 0; i < cluster.vertex_count(); ++i)
-    ++counts.at(static_cast<std::size_t>(cluster.vertex(static_cast<VertexId>(i)).kind));
+  const Census census = take_census(cluster);
   KindIndex index{};
-  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
-    if (counts[kind] == 0) continue;
+  for (std::size_t kind = 0; kind < census.vertices.size(); ++kind) {
+    if (census.vertices[kind] == 0) continue;
     index[kind] = out.kinds.size();
-    out.kinds.push_back({words_of(kVertexKindNames[kind]), counts[kind], kLevels[kind]});
+    out.kinds.push_back({words_of(kVertexKindNames[kind]), census.vertices[kind], kLevels[kind]});
   }
   const auto index_of = [&](const std::string& name) {
     const auto* const found = std::ranges::find(kVertexKindNames, name);

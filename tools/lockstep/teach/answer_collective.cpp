@@ -12,6 +12,7 @@
 #include "tools/lockstep/explain/cost_json.hpp"
 #include "tools/lockstep/explain/explain_cost_words.hpp"
 #include "tools/lockstep/teach/answers.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep::cli {
 
@@ -134,30 +135,44 @@ Json graph_json(const CollectiveFilm& film) {
   const Cluster& cluster = film.stage.setup->cluster();
   Json vertices = Json::array();
   Json links = Json::array();
+  std::vector<std::size_t> vertex_at(cluster.vertex_count());  // absent ones have no place
+  std::vector<std::size_t> link_at(cluster.link_count());
+  std::size_t present = 0;
+  for (std::size_t i = 0; i < vertex_at.size(); ++i) {
+    vertex_at[i] = present;
+    if (!is_absent(cluster, static_cast<VertexId>(i))) ++present;
+  }
+  present = 0;
+  for (std::size_t i = 0; i < link_at.size(); ++i) {
+    link_at[i] = present;
+    if (!is_absent_link(cluster, static_cast<LinkId>(i))) ++present;
+  }
   if (cluster.link_count() <= kMostDrawnLinks) {
     for (std::size_t i = 0; i < cluster.vertex_count(); ++i) {
       const auto id = static_cast<VertexId>(i);
+      if (is_absent(cluster, id)) continue;
       const Vertex vertex = cluster.vertex(id);
       vertices.push_back({{"name", cluster.vertex_name(id)},
                           {"kind", to_string(vertex.kind)},
                           {"node", vertex.node}});
     }
     for (std::size_t i = 0; i < cluster.link_count(); ++i) {
+      if (is_absent_link(cluster, static_cast<LinkId>(i))) continue;
       const ClusterLink link = cluster.link(static_cast<LinkId>(i));
       const Link& usable = film.stage.setup->network().links[i];
-      links.push_back(
-          Json{link.from, link.to, usable.bandwidth.bytes_per_second(), usable.latency.ps()});
+      links.push_back(Json{vertex_at[link.from], vertex_at[link.to],
+                           usable.bandwidth.bytes_per_second(), usable.latency.ps()});
     }
   }
   Json members = Json::array();
   for (const EndpointId member : film.stage.members) {
     const bool on_graph = member < static_cast<EndpointId>(cluster.endpoints());
-    members.push_back(on_graph ? Json(cluster.vertex_of(member)) : Json(nullptr));
+    members.push_back(on_graph ? Json(vertex_at[cluster.vertex_of(member)]) : Json(nullptr));
   }
   Json routes = Json::array();
   for (const FilmRoute& route : film.routes) {
     Json crossed = Json::array();
-    for (const LinkId link : route.links) crossed.push_back(link);
+    for (const LinkId link : route.links) crossed.push_back(link_at[link]);
     routes.push_back({{"from", route.from},
                       {"to", route.to},
                       {"links", crossed},

@@ -54,6 +54,18 @@ TEST_CASE("shipped scenarios, folded or not: the same times of all ranks, links 
   }
 }
 
+TEST_CASE("racks of unequal numbers of trays, folded or not: the same times, links and memory") {
+  // 76 GPUs are 40 and 36, 148 are 52, 48 and 48.
+  const std::string racks =
+      "--no-variants --set 'cluster={\"gpu\":\"gb200-nvl72\",\"gpus\":76}' --set parallel.";
+  const std::string three =
+      "--no-variants --set 'cluster={\"gpu\":\"gb200-nvl72\",\"gpus\":148}' --set parallel.";
+  check_folds_alike("llama7b-256", racks + "tp=4 --set parallel.global_batch=76 ");
+  check_folds_alike("llama7b-256",
+                    racks + "tp=2 --set parallel.pp=2 --set parallel.global_batch=76 ");
+  check_folds_alike("llama7b-256", three + "tp=4 --set parallel.global_batch=148 ");
+}
+
 TEST_CASE("two sites, folded or not: the same times of all ranks, links and memory") {
   const std::string small = "--no-variants --set cluster.nodes=2 --set parallel.global_batch=32 ";
   const std::string fourth = small + "--set parallel.average_every=4 ";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "topologies/analysis/analysis.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep::app {
 
@@ -151,6 +152,7 @@ class Cuts {
     if (!a && !b) return;
     const std::size_t links = cluster_.link_count();
     for (LinkId id = 0; id < links; ++id) {
+      if (is_absent_link(cluster_, id)) continue;
       const ClusterLink link = cluster_.link(id);
       if (a) add_link(id, link, *a);
       if (b) add_link(id, link, *b);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "topologies/graph/nodes.hpp"
+
 namespace lockstep::app {
 
 namespace {
@@ -53,7 +55,7 @@ bool ClusterFacts::nic_exceeds_pcie() const {
 ClusterFacts cluster_facts(const Cluster& cluster) {
   ClusterFacts out;
   out.nodes = cluster.nodes();
-  out.gpus_per_node = cluster.gpus_per_node();
+  out.gpus_per_node = has_equal_nodes(cluster) ? cluster.gpus_per_node() : largest_node(cluster);
   for (VertexId id = 0; id < cluster.vertex_count(); ++id) {
     const Vertex vertex = cluster.vertex(id);
     if (vertex.kind == VertexKind::nic && vertex.node == 0) ++out.nics_per_node;
