@@ -59,7 +59,7 @@ void compare(const Options& given) {
   request.on_phase = {};  // ends its line
   note_other_result(first, result.a);
   note_other_result(second, result.b);
-  note_idle_seed(given.steps.given, result.b);
+  note_idle_seed(given.steps.given, result.a, result.b);
   keep([&] {
     return Findings{[a, b, compared] {
       return two_steps_page({a, compared->a}, {b, compared->b});
@@ -77,6 +77,7 @@ void add_compare(const Command& app) {
   const Command command =
       app.add_subcommand("compare", "Explain why one training step takes longer than another");
   const auto given = std::make_shared<Options>();
+  given->steps.parts_make_second = true;
   add_two_steps(*command, given->steps, "Second step");
   command->group("Slow and failed parts");
   add_part_changes(*command, given->steps.given);

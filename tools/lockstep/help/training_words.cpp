@@ -91,9 +91,9 @@ constexpr std::array kWords = {
     Word{"exposed communication", "Communication time that computation does not hide.", "",
          "critical path"},
     Word{"straggler",
-         "Rank or device slower than its peers. --set-rank makes ranks slow (run, sweep, compare, "
-         "sensitivity, plan, campaign, collective, replay), --set-link links, --fail removes them; "
-         "run --classes reports whom it delays.",
+         "Rank or device slower than its peers. --set-rank makes ranks slow (run, report, sweep, "
+         "compare, sensitivity, plan, campaign, collective, replay), --set-link links, --fail "
+         "removes them; run --classes reports whom it delays.",
          "", "critical path"},
     Word{"critical path", "Chain of dependent operations that determines the step time.", "",
          "exposed communication"},

@@ -222,6 +222,11 @@ void note_idle_seed(const RunOptions& given, const TrainingStepResult& result) {
         "(0.9..0.99)");
 }
 
+void note_idle_seed(const RunOptions& given, const TrainingStepResult& a,
+                    const TrainingStepResult& b) {
+  note_idle_seed(given, a.drawn_ranks.empty() ? b : a);
+}
+
 StepSource TwoStepsOptions::second_step() const {
   std::vector<std::string> all = overrides;
   all.insert(all.end(), changes.begin(), changes.end());

@@ -47,6 +47,9 @@ void note_other_result(const StepSource& source, const TrainingStepResult& resul
 
 /// Notes on stderr if --seed was given and nothing of the step is drawn.
 void note_idle_seed(const RunOptions& given, const TrainingStepResult& result);
+/// The same of two steps.
+void note_idle_seed(const RunOptions& given, const TrainingStepResult& a,
+                    const TrainingStepResult& b);
 
 /// Two steps on a command line: scenarios or results, or one of them with changes.
 struct TwoStepsOptions {
@@ -54,15 +57,18 @@ struct TwoStepsOptions {
   std::string second;
   std::vector<std::string> overrides;  // of both
   std::vector<std::string> changes;    // of the second alone
-  /// Changes of parts, seed and fidelity: of both; without `second` and `changes` the second step
-  /// is the first one with them.
+  /// Changes of parts, seed and fidelity: of both; without `second` and `changes` of the only step,
+  /// or with `parts_make_second` the second step is the first one with them.
   RunOptions given = none_given();
+  bool parts_make_second = false;
 
   [[nodiscard]] bool has_second() const {
-    return !second.empty() || !changes.empty() || changes_parts(given);
+    return !second.empty() || !changes.empty() || (parts_make_second && changes_parts(given));
   }
   /// Whether the changes of parts are of the second step alone.
-  [[nodiscard]] bool second_alone_has_parts() const { return second.empty() && changes.empty(); }
+  [[nodiscard]] bool second_alone_has_parts() const {
+    return parts_make_second && second.empty() && changes.empty();
+  }
   [[nodiscard]] StepSource first_step() const;
   [[nodiscard]] StepSource second_step() const;
   /// Of an error in an override, with those of --change named so.

@@ -16,6 +16,7 @@
 #include "tools/lockstep/parser/command_parser.hpp"
 #include "tools/lockstep/report/report_option.hpp"
 #include "tools/lockstep/run/run_json.hpp"
+#include "tools/lockstep/run/run_options.hpp"
 #include "tools/lockstep/run/run_page.hpp"
 #include "tools/lockstep/run/step_source.hpp"
 #include "tools/lockstep/step_report/two_steps_page.hpp"
@@ -65,6 +66,7 @@ std::size_t budget_of(const Options& given) {
 
 void report_one(const Options& given) {
   const Simulated step = simulated(given.steps.first_step(), given.suggestions);
+  note_idle_seed(given.steps.given, step.result);
   const auto variants = run_variants(step.options.step, step.result.scenario);
   write_page(given.output, run_page(step.options, step.result, variants, budget_of(given)));
 }
@@ -73,6 +75,7 @@ void report_two(const Options& given) {
   if (given.suggestions) throw UsageError("--suggest: a report of two steps has no suggestions");
   const Simulated a = simulated(given.steps.first_step(), 0);
   const Simulated b = simulated(given.steps.second_step(), 0);
+  note_idle_seed(given.steps.given, a.result, b.result);
   write_page(given.output,
              two_steps_page({a.options, a.result}, {b.options, b.result}, budget_of(given)));
 }
@@ -85,6 +88,11 @@ void add_report(const Command& app) {
   const auto given = std::make_shared<Options>();
   add_two_steps(*command, given->steps,
                 "Second step, to compare: the page has both and their differences");
+  command->group("Slow and failed parts");
+  add_part_changes(*command, given->steps.given);
+  add_draw_seed(*command, given->steps.given);
+  add_fidelity(*command, given->steps.given.fidelity);
+  command->group("Output");
   command->add_option("-o,--output", given->output, "HTML file to write, e.g. run.html")
       ->required()
       ->type_name("FILE.html");
@@ -101,9 +109,11 @@ void add_report(const Command& app) {
   command->footer(
       "The page needs no network, reads without its script, and prints on paper; ? shows its "
       "keys.\n"
-      "collective, complexity and plan write theirs with --report FILE.html, and so does run.\n\n"
+      "collective, complexity and plan write theirs with --report FILE.html, and so does run.\n"
+      "Slow ranks and failed links are of the step, or of both.\n\n"
       "Examples:\n"
       "  lockstep report llama7b-256 -o run.html\n"
+      "  lockstep report pipeline-1f1b --set-rank 1=0.8 -o slow.html\n"
       "  lockstep report llama7b-256 --change parallel.tp=4 --change parallel.dp=16 -o both.html\n"
       "  lockstep report pipeline-gpipe pipeline-1f1b -o both.html");
   command->resets(given);

@@ -256,6 +256,46 @@ TEST_CASE("report of a scenario is the page that run --report writes, of its res
   CHECK(contains(again, "lockstep run pipeline-1f1b --gpu-speed 0=0.9"));
 }
 
+/// The oracle is `run` with the same options.
+TEST_CASE("report of a step with slow and failed parts is the page that run --report writes") {
+  const std::string options[] = {
+      "pipeline-1f1b --suggest 0 --set-rank 1=0.8",
+      "pipeline-1f1b --suggest 0 --set-rank random:50%=0.7..0.9 --seed 3",
+      "pipeline-1f1b --suggest 0 --gpu-speed all=0.95",
+      "zero-7b5-3 --suggest 0 --fidelity representatives --fail rail3 "
+      "--set-link rail0 bandwidth=50%"};
+  for (const std::string& each : options) {
+    CAPTURE(each);
+    const std::string page = reported(each);
+    check_page(page);
+    CHECK(page == page_of("lockstep run " + each));
+    CHECK(contains(page, " without the changes of GPU speeds, links and NICs"));
+  }
+}
+
+TEST_CASE("report of two steps has the slow parts in both") {
+  const std::string page = reported("pipeline-gpipe pipeline-1f1b --set-rank 1=0.8");
+  check_page(page);
+  for (const char* step : {"A: lockstep run pipeline-gpipe", "B: lockstep run pipeline-1f1b"})
+    CHECK(contains(page, std::string{"Reproduce "} + step + " --set-rank 1 compute=0.8"));
+  for (const char* step : {"pipeline-gpipe", "pipeline-1f1b"}) {
+    const std::string run = "lockstep run " + std::string{step} + " --set-rank 1=0.8";
+    CHECK(contains(page, json_of(run + " --suggest 0").at("fingerprint").get<std::string>()));
+  }
+}
+
+TEST_CASE("report notes a seed that draws nothing") {
+  for (const std::string steps : {"pipeline-1f1b --suggest 0", "pipeline-gpipe pipeline-1f1b"}) {
+    CAPTURE(steps);
+    const auto notes = [&](const std::string& options) {
+      const NewPage page;
+      return run_command("lockstep report " + steps + options + " -o " + page.path()).err;
+    };
+    CHECK(contains(notes(" --seed 7"), "note: --seed: nothing is drawn"));
+    CHECK(notes(" --seed 7 --set-rank random:50%=0.9").empty());
+  }
+}
+
 TEST_CASE("report of two steps has both, the keys that differ and differences that add up") {
   const std::string page = reported("llama7b-256 --change parallel.tp=4 --change parallel.dp=16");
   check_page(page);
@@ -294,6 +334,8 @@ TEST_CASE("report says what it cannot take") {
   CHECK(contains(error_of("pipeline-1f1b -o x.pdf"), "--output: \"x.pdf\" does not end in .html"));
   CHECK(contains(error_of("pipeline-1f1b pipeline-gpipe --suggest 1 -o x.html"), "--suggest"));
   CHECK(contains(error_of("pipeline-1f1b"), "--output is required"));
+  CHECK(contains(error_of("pipeline-1f1b --set-rank 99=0.5 -o x.html"), "--set-rank 99"));
+  CHECK(contains(error_of("pipeline-1f1b --fail rail9 -o x.html"), "--fail"));
   CHECK(
       contains(error_of("pipeline-1f1b --data some -o x.html"), "--data: expected a size such as"));
 }
