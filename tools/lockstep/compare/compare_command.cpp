@@ -41,6 +41,8 @@ bool options_differ(const RunOptions& a, const RunOptions& b) {
 }
 
 void compare(const Options& given) {
+  if (given.steps.given.classes && given.style.format == Format::csv)
+    throw UsageError("--classes: CSV has no classes of ranks; expected --format table, md or json");
   if (!given.steps.has_second())
     throw UsageError(
         "compare: expected a second step: SCENARIO|RESULT|POINT, or --change KEY=VALUE or "
@@ -67,8 +69,8 @@ void compare(const Options& given) {
   });
   if (!given.report.empty()) write_file(given.report, two_steps_page({a, result.a}, {b, result.b}));
   const CompareReportOptions options{given.details || !given.style.is_table(), part_changes_of(a),
-                                     part_changes_of(b)};
-  print(render(compare_report(result, options), given.style));
+                                     part_changes_of(b), given.steps.given.classes};
+  print(render_compare(result, options, given.style));
 }
 
 }  // namespace
@@ -82,7 +84,10 @@ void add_compare(const Command& app) {
   command->group("Slow and failed parts");
   add_part_changes(*command, given->steps.given);
   add_draw_seed(*command, given->steps.given);
+  command->group("Simulation");
   add_fidelity(*command, given->steps.given.fidelity);
+  add_fold(*command, given->steps.given.fold);
+  add_classes(*command, given->steps.given);
   command->group("Output");
   add_whole_number(
       *command, "--shapley", 0, static_cast<std::int64_t>(kMostShapleyChanges),

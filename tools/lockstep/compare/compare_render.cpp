@@ -13,6 +13,7 @@
 #include "tools/app/fingerprint.hpp"
 #include "tools/app/json.hpp"
 #include "tools/lockstep/output/drawn_ranks.hpp"
+#include "tools/lockstep/run/class_table.hpp"
 #include "tools/lockstep/run/headline.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 #include "tools/lockstep/run/text/part_changes.hpp"
@@ -233,6 +234,10 @@ class CompareReport {
         "baseline_step_time_" + side + "_s",
         (of.baseline ? Json(of.baseline->step.seconds()) : Json(nullptr)).dump());
     out_.more.emplace_back("drawn_speeds_" + side, drawn_json(drawn_ranks_of(of)).dump());
+    if (!options_.classes) return;
+    RunOptions options;
+    options.classes = true;
+    out_.more.emplace_back("fold_" + side, fold_json(options, of).dump());
   }
 
   const CompareResult& result_;
@@ -245,6 +250,16 @@ class CompareReport {
 
 Report compare_report(const CompareResult& result, const CompareReportOptions& options) {
   return CompareReport{result, options}.make();
+}
+
+std::string render_compare(const CompareResult& result, const CompareReportOptions& options,
+                           const OutputStyle& style) {
+  std::string out = render(compare_report(result, options), style);
+  if (!options.classes) return out;
+  const std::vector<RunTable> classes = class_tables(result.a, result.b);
+  if (style.format == Format::md) out += "\n" + markdown_of(classes);
+  if (style.is_table()) out += "#\n" + text_of(classes, style);
+  return out;
 }
 
 }  // namespace lockstep::cli

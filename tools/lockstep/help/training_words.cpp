@@ -93,7 +93,7 @@ constexpr std::array kWords = {
     Word{"straggler",
          "Rank or device slower than its peers. --set-rank makes ranks slow (run, report, sweep, "
          "compare, sensitivity, plan, campaign, collective, replay), --set-link links, --fail "
-         "removes them; run --classes reports whom it delays.",
+         "removes them; --classes (run, report, compare) reports whom it delays.",
          "", "critical path"},
     Word{"critical path", "Chain of dependent operations that determines the step time.", "",
          "exposed communication"},

@@ -142,4 +142,11 @@ RunTable class_table(const TrainingStepResult& result) {
   return table;
 }
 
+std::vector<RunTable> class_tables(const TrainingStepResult& a, const TrainingStepResult& b) {
+  std::vector<RunTable> out{class_table(a), class_table(b)};
+  out[0].notes.front().insert(0, "classes of ranks of A: ");
+  out[1].notes.front().insert(0, "classes of ranks of B: ");
+  return out;
+}
+
 }  // namespace lockstep::cli

@@ -8,5 +8,8 @@ namespace lockstep::cli {
 /// again, compared with the step without the changes of speeds, links and NICs, otherwise with the
 /// largest class of the role.
 [[nodiscard]] RunTable class_table(const TrainingStepResult& result);
+/// Of two steps that are compared.
+[[nodiscard]] std::vector<RunTable> class_tables(const TrainingStepResult& a,
+                                                 const TrainingStepResult& b);
 
 }  // namespace lockstep::cli

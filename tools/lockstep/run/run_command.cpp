@@ -78,9 +78,6 @@ StepSource source_of(const Command& command, const RunOptions& given) {
 /// Completes the request.
 TrainingStepRequest request_of(const Options& given) {
   TrainingStepRequest out = given.run.step;
-  if (given.run.classes && out.simulation.fold == Folding::automatic)
-    out.simulation.fold = Folding::always;
-  out.compares_ranks = given.run.classes;
   const bool tables =
       given.style.is_table() || given.style.format == Format::md || !given.run.report.empty();
   out.suggestions = static_cast<std::size_t>(given.suggestions.value_or(tables ? kSuggestions : 0));
@@ -245,10 +242,14 @@ void run_and_print(Options& given, const StepSource& source,
   }
 }
 
-/// Of several jobs there is one table.
+/// Of several jobs there is one table, and every rank is simulated.
 void refuse_of_one_job(const Command& command) {
-  for (const char* option : {"--trace", "--plot", "--append", "--suggest", "--fidelity", "--fold",
-                             "--classes", "--set-link", "--fail", "--calibration"})
+  for (const char* option : {"--fidelity", "--fold", "--classes"})
+    if (command.count(option) > 0)
+      throw UsageError(fmt::format(
+          "{} is of one job: not with --job, where every rank is simulated individually", option));
+  for (const char* option :
+       {"--trace", "--plot", "--append", "--suggest", "--set-link", "--fail", "--calibration"})
     if (command.count(option) > 0)
       throw UsageError(fmt::format("{} is of one job: not with --job", option));
 }
@@ -301,8 +302,7 @@ void add_run(const Command& app) {
   command->group("Simulation");
   add_simulation(*command, given->run);
   add_folding(*command, given->run);
-  command->add_flag("--classes", given->run.classes,
-                    "Print the equivalence classes of ranks and how they differ");
+  add_classes(*command, given->run);
   command->group("Several jobs");
   add_jobs(*command, given->jobs);
   command->group("Trace and figures");

@@ -269,20 +269,6 @@ void add_classes(const std::vector<ShownClass>& shown, const TrainingStepTimelin
                                                      : Json(nullptr)}};
 }
 
-/// How many classes the ranks were folded into; where asked for the classes themselves, compared
-/// with the largest of the role and, as "from_unchanged", with the step without changes.
-Json fold_of(const RunOptions& options, const TrainingStepResult& result) {
-  const SimulatedTrainingStep& step = result.step;
-  Json out{{"folded", !step.classes.empty()}, {"classes", step.classes.size()}};
-  if (!options.classes) return out;
-  add_classes(shown_classes(step, result.options.speeds), step.timeline, out);
-  out["distinct_times"] = distinct_histories(step.timeline);
-  if (!result.baseline || !result.baseline->classes) return out;
-  Json& changed = out["from_unchanged"] = Json::object();
-  add_classes(*result.baseline->classes, step.timeline, changed);
-  return out;
-}
-
 Json links_of(const std::vector<LinkUse>& links) {
   Json out = Json::array();
   for (const LinkUse& link : links)
@@ -363,6 +349,18 @@ Json fidelity_json(const std::optional<FidelityCheck>& check) {
 
 }  // namespace
 
+Json fold_json(const RunOptions& options, const TrainingStepResult& result) {
+  const SimulatedTrainingStep& step = result.step;
+  Json out{{"folded", !step.classes.empty()}, {"classes", step.classes.size()}};
+  if (!options.classes) return out;
+  add_classes(shown_classes(step, result.options.speeds), step.timeline, out);
+  out["distinct_times"] = distinct_histories(step.timeline);
+  if (!result.baseline || !result.baseline->classes) return out;
+  Json& changed = out["from_unchanged"] = Json::object();
+  add_classes(*result.baseline->classes, step.timeline, changed);
+  return out;
+}
+
 /// Folded or not, that of all ranks is the same.
 std::string fingerprint_of_run(const TrainingStepResult& result) {
   Fingerprint fingerprint;
@@ -419,7 +417,7 @@ std::string json_of_run(const RunOptions& options, const TrainingStepResult& res
   out["model"] = model_of(result.scenario.model);
   out["fidelity"] = result.step.fidelity == Fidelity::all_ranks ? "all" : "representatives";
   out["fidelity_check"] = fidelity_json(result.fidelity_check);
-  out["fold"] = fold_of(options, result);
+  out["fold"] = fold_json(options, result);
   add_throughput(result.throughput, out);
   const auto period = app::time_in_a_row(result.scenario.parallel, result.step.timeline);
   out["step_in_a_row_s"] = period ? Json(period->seconds()) : Json(nullptr);

@@ -14,6 +14,10 @@ namespace lockstep::cli {
 /// How a step is simulated, apart from its scenario: "run" of a result's config.
 [[nodiscard]] app::Json run_options_json(const RunOptions& options);
 
+/// How many classes the ranks were folded into; where asked for the classes themselves, compared
+/// with the largest of the role and, as "from_unchanged", with the step without changes.
+[[nodiscard]] app::Json fold_json(const RunOptions& options, const TrainingStepResult& result);
+
 /// Of all times of the step.
 [[nodiscard]] std::string fingerprint_of_run(const TrainingStepResult& result);
 

@@ -178,6 +178,8 @@ void add_set_rank(const Command& command, RunOptions& run) {
 constexpr const char* kFidelity =
     "all: every rank and transfer on one network; representatives: one rank of each role; auto: "
     "all where that is quick, folded or not";
+constexpr const char* kFold =
+    "auto: equivalent ranks are simulated once, to the same picosecond; off: individually";
 
 }  // namespace
 
@@ -206,6 +208,16 @@ void add_fidelity(const Command& command, std::string& fidelity) {
       ->type_name("auto|all|representatives");
 }
 
+void add_fold(const Command& command, std::string& fold) {
+  command.add_option("--fold", fold, std::string{kFold} + " (default: auto)")
+      ->type_name("auto|off");
+}
+
+void add_classes(const Command& command, RunOptions& run) {
+  command.add_flag("--classes", run.classes,
+                   "Print the equivalence classes of ranks and how they differ");
+}
+
 void add_simulation(const Command& command, RunOptions& run) {
   command.add_option("--fidelity", run.fidelity, kFidelity)
       ->type_name("auto|all|representatives")
@@ -227,12 +239,7 @@ void add_simulation(const Command& command, RunOptions& run) {
 }
 
 void add_folding(const Command& command, RunOptions& run) {
-  command
-      .add_option("--fold", run.fold,
-                  "auto: equivalent ranks are simulated once, to the same picosecond; off: "
-                  "individually")
-      ->type_name("auto|off")
-      ->capture_default_str();
+  command.add_option("--fold", run.fold, kFold)->type_name("auto|off")->capture_default_str();
   add_set_rank(command, run);
 }
 
@@ -240,6 +247,9 @@ TrainingStepRequest step_request_of(const RunOptions& run) {
   TrainingStepRequest out = run.step;
   out.simulation.fidelity = fidelity_of(run.fidelity);
   out.simulation.fold = folding_of(run.fold);
+  if (run.classes && out.simulation.fold == Folding::automatic)
+    out.simulation.fold = Folding::always;
+  out.compares_ranks = run.classes;
   out.speeds = parse_rank_speeds(run.gpu_speeds, run.rank_settings);
   if (!run.nic.empty()) out.nic = parse_nic(run.nic);
   out.simulation.network = NetworkRequest{run.network, {}}.parsed();

@@ -59,6 +59,10 @@ void add_part_changes(const Command& command, RunOptions& run);
 void add_draw_seed(const Command& command, RunOptions& run);
 /// --fidelity; empty: not given.
 void add_fidelity(const Command& command, std::string& fidelity);
+/// --fold; empty: not given.
+void add_fold(const Command& command, std::string& fold);
+/// --classes.
+void add_classes(const Command& command, RunOptions& run);
 
 /// Whether GPUs, links or NICs are other than the scenario's.
 [[nodiscard]] bool changes_parts(const RunOptions& options);

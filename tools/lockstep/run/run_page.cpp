@@ -127,17 +127,7 @@ class RunReport {
 
   [[nodiscard]] std::string table(std::string_view id) const {
     const auto found = std::ranges::find(tables_, id, &RunTable::id);
-    if (found == tables_.end()) return {};
-    HtmlTable out{{}, found->notes, found->headings, {}, found->rows, {found->footer}};
-    if (found->headings.size() == 2) out.words = {true, true};
-    // Of the step, all notes tell how it was simulated.
-    if (id == "step" || out.notes.empty()) {
-      out.caption = "the step";
-    } else {
-      out.caption = out.notes.front();
-      out.notes.erase(out.notes.begin());
-    }
-    return html_of(out);
+    return found == tables_.end() ? std::string{} : html_of(html_table_of(*found));
   }
 
   [[nodiscard]] std::string figure(const std::string& kind) {
@@ -182,6 +172,19 @@ class RunReport {
 };
 
 }  // namespace
+
+HtmlTable html_table_of(const RunTable& table) {
+  HtmlTable out{{}, table.notes, table.headings, {}, table.rows, {table.footer}};
+  if (table.headings.size() == 2) out.words = {true, true};
+  // Of the step, all notes tell how it was simulated.
+  if (table.id == "step" || out.notes.empty()) {
+    out.caption = "the step";
+  } else {
+    out.caption = out.notes.front();
+    out.notes.erase(out.notes.begin());
+  }
+  return out;
+}
 
 std::string run_page(const RunOptions& options, const TrainingStepResult& result,
                      const std::vector<VariantResult>& variants, std::size_t budget) {

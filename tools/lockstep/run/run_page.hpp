@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "tools/lockstep/report/html_page.hpp"
 #include "tools/lockstep/report/page_data.hpp"
 #include "tools/lockstep/run/run_options.hpp"
+#include "tools/lockstep/run/run_tables.hpp"
 
 namespace lockstep::cli {
 
@@ -15,5 +17,8 @@ namespace lockstep::cli {
 [[nodiscard]] std::string run_page(const RunOptions& options, const TrainingStepResult& result,
                                    const std::vector<VariantResult>& variants,
                                    std::size_t budget = kPageBudget);
+
+/// A table of a step on a page; its first note is the caption.
+[[nodiscard]] HtmlTable html_table_of(const RunTable& table);
 
 }  // namespace lockstep::cli

@@ -199,12 +199,13 @@ void note_other_result(const StepSource& source, const TrainingStepResult& resul
 StepSource step_source(const std::string& text, std::vector<std::string> overrides,
                        const RunOptions& given) {
   StepSource out = step_source(text, with_seed(std::move(overrides), given));
-  const bool changed = changes_parts(given) || !given.fidelity.empty();
-  if (!changed) return out;
   add_part_changes_of(given, out.options);
   if (!given.fidelity.empty()) out.options.fidelity = given.fidelity;
+  if (!given.fold.empty()) out.options.fold = given.fold;
+  out.options.classes = given.classes;
   out.options.step = step_request_of(out.options);
-  out.is_as_written = false;
+  if (changes_parts(given) || !given.fidelity.empty() || !given.fold.empty())
+    out.is_as_written = false;
   return out;
 }
 
@@ -212,6 +213,8 @@ StepSource TwoStepsOptions::first_step() const {
   if (!second_alone_has_parts()) return step_source(scenario, overrides, given);
   RunOptions plain = none_given();
   plain.fidelity = given.fidelity;
+  plain.fold = given.fold;
+  plain.classes = given.classes;
   return step_source(scenario, overrides, plain);
 }
 

@@ -199,7 +199,9 @@ void add_sensitivity(const Command& app) {
   command->group("Slow and failed parts");
   add_part_changes(*command, given->given);
   add_draw_seed(*command, given->given);
+  command->group("Simulation");
   add_fidelity(*command, given->given.fidelity);
+  add_fold(*command, given->given.fold);
   command->group("Output");
   add_report_option(*command, given->report);
   add_format(*command, given->style);

@@ -91,7 +91,10 @@ void add_report(const Command& app) {
   command->group("Slow and failed parts");
   add_part_changes(*command, given->steps.given);
   add_draw_seed(*command, given->steps.given);
+  command->group("Simulation");
   add_fidelity(*command, given->steps.given.fidelity);
+  add_fold(*command, given->steps.given.fold);
+  add_classes(*command, given->steps.given);
   command->group("Output");
   command->add_option("-o,--output", given->output, "HTML file to write, e.g. run.html")
       ->required()

@@ -13,9 +13,11 @@
 #include "tools/lockstep/output/version.hpp"
 #include "tools/lockstep/report/html_page.hpp"
 #include "tools/lockstep/report/page_figures.hpp"
+#include "tools/lockstep/run/class_table.hpp"
 #include "tools/lockstep/run/headline.hpp"
 #include "tools/lockstep/run/run_figures.hpp"
 #include "tools/lockstep/run/run_json.hpp"
+#include "tools/lockstep/run/run_page.hpp"
 
 namespace lockstep::cli {
 
@@ -106,6 +108,8 @@ class TwoSteps {
                      {"operations", "Operations", operations()},
                      {"pipeline", "Stages and microbatches", figure("pipeline")},
                      {"memory", "Memory", figure("memory")}};
+    if (a_.options.classes)
+      page.sections.push_back({"classes", "Equivalence classes of ranks", classes()});
     page.closing = {"Reproduce A: " + command_of(a_.options),
                     "Reproduce B: " + command_of(b_.options),
                     fmt::format("lockstep {}, fingerprints {} and {}", kVersion,
@@ -211,6 +215,13 @@ class TwoSteps {
       table.closing = {
           fmt::format("The {} with the largest differences of {}.", shown, times.size())};
     return html_of(table);
+  }
+
+  [[nodiscard]] std::string classes() const {
+    std::string out;
+    for (const RunTable& table : class_tables(a_.result, b_.result))
+      out += html_of(html_table_of(table));
+    return out;
   }
 
   [[nodiscard]] std::string figure(const std::string& kind) {

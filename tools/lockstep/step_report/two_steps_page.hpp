@@ -14,8 +14,8 @@ struct ReportedStep {
 };
 
 /// Two training steps next to each other: headlines, keys that differ, time by class of the rank
-/// that determines each step, operations by name, figures. Figures are thinned, with notes, to keep
-/// the page within `budget` bytes without its script.
+/// that determines each step, operations by name, figures, and if asked for classes. Figures are
+/// thinned, with notes, to keep the page within `budget` bytes without its script.
 [[nodiscard]] std::string two_steps_page(const ReportedStep& a, const ReportedStep& b,
                                          std::size_t budget = kPageBudget);
 

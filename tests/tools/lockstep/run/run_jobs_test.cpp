@@ -77,6 +77,9 @@ TEST_CASE("options of one job are refused with several, and those of several wit
   };
   says("--job pipeline-1f1b --trace a.json", "--trace is of one job: not with --job");
   says("--job pipeline-1f1b --plot memory=a.svg", "--plot is of one job: not with --job");
+  for (const char* option : {"--classes", "--fold off", "--fidelity all"})
+    says(std::string{"--job pipeline-1f1b "} + option,
+         " is of one job: not with --job, where every rank is simulated individually");
   says("--job pipeline-1f1b --report a.svg", "--report");
   says("--job pipeline-1f1b --set-rank 0 compute=0.5,from=1ms",
        "--set-rank 0: from and until are times of a single step; jobs that share a cluster repeat "

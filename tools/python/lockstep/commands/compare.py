@@ -24,6 +24,8 @@ _COMPARE = (
     ("fail", "--fail", "texts"),
     ("seed", "--seed", "integer"),
     ("fidelity", "--fidelity", "text"),
+    ("fold", "--fold", "text"),
+    ("classes", "--classes", "flag"),
     ("shapley", "--shapley", "integer"),
     ("details", "--details", "flag"),
 )
@@ -42,6 +44,8 @@ def compare(
     fail: Optional[Texts] = None,
     seed: Optional[int] = None,
     fidelity: Optional[Text] = None,
+    fold: Optional[Text] = None,
+    classes: bool = False,
     shapley: Optional[int] = None,
     details: bool = False,
     progress: Optional[OnProgress] = None,
@@ -73,6 +77,9 @@ def compare(
     seed: Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)
     fidelity: all: every rank and transfer on one network; representatives: one rank of
         each role; auto: all where that is quick, folded or not (default: auto)
+    fold: auto: equivalent ranks are simulated once, to the same picosecond; off:
+        individually (default: auto)
+    classes: Print the equivalence classes of ranks and how they differ
     shapley: Maximum number n of changes attributed by Shapley values, by 2^n simulations;
         more are attributed in sequence; 0: none is attributed (default: 6)
     details: Print all uses of the critical path, and its time by stage and block

@@ -30,6 +30,7 @@ _SENSITIVITY = (
     ("fail", "--fail", "texts"),
     ("seed", "--seed", "integer"),
     ("fidelity", "--fidelity", "text"),
+    ("fold", "--fold", "text"),
 )
 
 
@@ -52,6 +53,7 @@ def sensitivity(
     fail: Optional[Texts] = None,
     seed: Optional[int] = None,
     fidelity: Optional[Text] = None,
+    fold: Optional[Text] = None,
     progress: Optional[OnProgress] = None,
 ) -> SensitivityResult:
     """How a training step depends on every bandwidth, latency and rate.
@@ -91,6 +93,8 @@ def sensitivity(
     seed: Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)
     fidelity: all: every rank and transfer on one network; representatives: one rank of
         each role; auto: all where that is quick, folded or not (default: auto)
+    fold: auto: equivalent ranks are simulated once, to the same picosecond; off:
+        individually (default: auto)
     progress: Called with a `Progress` while it runs; what it raises ends the run
     """
     return execute(SensitivityResult, "sensitivity", _SENSITIVITY, locals(), progress)
