@@ -165,12 +165,13 @@ class RowMaker {
     request.overrides = row.overrides;
     request.calibration = request_.calibration;
     request.step_only = true;
+    request.simulation.fidelity = request_.changes.fidelity;
     const TrainingStepRequest unchanged = request;
     request.speeds = request_.changes.speeds;
     request.links = request_.changes.links;
     try {
       row.step = run_step(request);
-      if (request_.changes.any()) row.unchanged = step_of(unchanged, row.step->step.fidelity);
+      if (request_.changes.of_parts()) row.unchanged = step_of(unchanged, row.step->step.fidelity);
     } catch (const DoesNotFit& misfit) {
       row.shortfall = std::make_shared<const MemoryShortfall>(misfit.shortfall());
       return;

@@ -104,6 +104,7 @@ PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
 
 /// Layouts have all GPUs, so that their ranks are those of the cluster.
 void PlanSetting::apply(const PartChanges& changes) {
+  fidelity_ = changes.fidelity;
   speeds_ = rank_speeds(changes.speeds, {}, ranks(), scenario_.seed);
   for (const auto& [rank, speed] : speeds_) {
     highest_speed_ = std::max(highest_speed_, speed.speed);
@@ -129,6 +130,7 @@ void PlanSetting::add_stack(const Scenario& scenario, const Calibration& calibra
   costs_.emplace(scenario.stack, cost_model(device, scenario.stack, scenario.sustained,
                                             config_folder(), &calibration, ranks()));
   TrainingStepRequest request;
+  request.simulation.fidelity = fidelity_;
   SimulationOptions options = simulation_options(request, scenario, calibration.collectives);
   options.speeds = speeds_;
   tunings_.emplace(scenario.stack, load_nccl_tuning(options.nccl_tuning, options.costs));

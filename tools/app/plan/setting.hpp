@@ -34,14 +34,16 @@ struct LayoutDefaults {
   void apply(ParallelConfig& to) const;
 };
 
-/// Slow ranks, modified and failed links, the same for all layouts.
+/// Slow ranks, modified and failed links, and the fidelity, the same for all layouts.
 struct PartChanges {
   std::vector<RankSpeedRange> speeds{};
   LinkChangeRequest links{};
   std::string text{};     // as options: "--set-rank 17 compute=0.8"
   std::string options{};  // as JSON, for stores
+  Fidelity fidelity = Fidelity::automatic;
 
-  [[nodiscard]] bool any() const { return !speeds.empty() || links.any(); }
+  [[nodiscard]] bool of_parts() const { return !speeds.empty() || links.any(); }
+  [[nodiscard]] bool any() const { return of_parts() || fidelity != Fidelity::automatic; }
 };
 
 /// One setting of a space: model, cluster, costs. Immutable; shared by threads.
@@ -95,6 +97,7 @@ class PlanSetting {
   std::uint64_t index_;
   Scenario scenario_;
   RankSpeeds speeds_{};
+  Fidelity fidelity_ = Fidelity::automatic;
   std::optional<Cluster> changed_{};  // simulated instead of the scenario's
   double highest_speed_ = 1;
   bool has_windows_ = false;

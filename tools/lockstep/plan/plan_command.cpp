@@ -33,7 +33,7 @@ namespace {
 
 struct Options {
   PlanRequest plan;
-  RunOptions run;  // changes of parts, and the seed
+  RunOptions run;  // changes of parts, seed and fidelity
   std::string store;
   bool resume = false;
   std::string pareto;
@@ -313,6 +313,8 @@ void add_plan(const Command& app) {
   command->group("Slow and failed parts");
   add_part_changes(*command, given->run);
   add_draw_seed(*command, given->run);
+  command->group("Simulation");
+  add_fidelity(*command, given->run.fidelity);
   command->group("Search");
   add_search(*command, *given);
   command->group("Cost and energy");

@@ -7,7 +7,6 @@
 
 #include "tools/lockstep/options/number_option.hpp"
 #include "tools/lockstep/output/errors.hpp"
-#include "tools/lockstep/run/rank_speed_options.hpp"
 #include "tools/lockstep/run/run_json.hpp"
 
 namespace lockstep::cli {
@@ -112,10 +111,11 @@ void add_space_file(const Command& command, SpaceRequest& space) {
 }
 
 app::PartChanges part_changes(const RunOptions& options) {
-  app::PartChanges out{parse_rank_speeds(options.gpu_speeds, options.rank_settings),
-                       options.step.links,
-                       part_changes_of(options),
-                       {}};
+  const TrainingStepRequest step = step_request_of(options);
+  app::PartChanges out{
+      step.speeds, step.links, part_changes_of(options), {}, step.simulation.fidelity};
+  if (out.fidelity != Fidelity::automatic)
+    out.text += (out.text.empty() ? "" : " ") + ("--fidelity " + options.fidelity);
   if (out.any()) out.options = run_options_json(options).dump();
   return out;
 }

@@ -17,7 +17,7 @@ void add_space_file(const Command& command, SpaceRequest& space);
 /// Declares --price, --watts, --pue and --price-kwh.
 void add_prices(const Command& command, PlanPrices& prices);
 
-/// Of --set-rank and its like. Throws UsageError.
+/// Of --set-rank and its like, and --fidelity. Throws UsageError.
 [[nodiscard]] app::PartChanges part_changes(const RunOptions& options);
 
 }  // namespace lockstep::cli

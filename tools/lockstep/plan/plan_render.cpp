@@ -266,7 +266,7 @@ class PlanReport {
     table_.add("step_time_s", "step", number(of([](const Step& s) { return s.throughput.step_s; })),
                "s");
     const bool interval = step != nullptr && step->confidence.has_value();
-    if (result_.changes.any()) add_unchanged(row);
+    if (result_.changes.of_parts()) add_unchanged(row);
     table_.add("step_time_low_s", "", interval ? Cell{step->confidence->low.seconds()} : Cell{});
     table_.add("step_time_high_s", "", interval ? Cell{step->confidence->high.seconds()} : Cell{});
     table_.add("tokens_per_s_per_gpu", "per GPU",
@@ -393,7 +393,7 @@ class PlanReport {
     const PlanRow* first = result_.rows.empty() ? nullptr : &result_.rows.front();
     const bool found = first != nullptr && first->step;
     out_.seed = found ? first->step->scenario.seed : kDefaultSeed;
-    if (found && result_.changes.any())
+    if (found && result_.changes.of_parts())
       out_.more.emplace_back("drawn_speeds", drawn_json(drawn_ranks_of(*first->step)).dump());
   }
 

@@ -58,8 +58,8 @@ struct TwoStepsOptions {
   std::string second;
   std::vector<std::string> overrides;  // of both
   std::vector<std::string> changes;    // of the second alone
-  /// Changes of parts, seed, fidelity, fold and classes: of both; without `second` and `changes` of the only step,
-  /// or with `parts_make_second` the second step is the first one with them.
+  /// Changes of parts, seed, fidelity, fold and classes: of both; without `second` and `changes` of
+  /// the only step, or with `parts_make_second` the second step is the first one with them.
   RunOptions given = none_given();
   bool parts_make_second = false;
 

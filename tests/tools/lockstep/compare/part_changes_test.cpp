@@ -122,6 +122,36 @@ TEST_CASE("a store of a plan has the changes of parts") {
   }
 }
 
+/// All 256 ranks are quick where equivalent ones are simulated once: auto is all.
+TEST_CASE("plan simulates layouts at the fidelity asked for, and its store has that") {
+  const std::string plan =
+      "lockstep plan llama7b-256 --fix overlap=none --fix zero=0 --fix tp=8 --fix pp=4 --fix "
+      "recompute=none --fix micro_batch=1 --top 1";
+  const Json chosen = json_of(plan);
+  CHECK_FALSE(chosen.at("config").contains("run"));
+  CHECK(json_of(plan + " --fidelity auto").at("rows") == chosen.at("rows"));
+  const NewFile store;
+  const std::string asked = plan + " --fidelity representatives --store " + store.path();
+  const Json result = json_of(asked);
+  CHECK(result.at("config").at("run").at("fidelity") == "representatives");
+  std::string layout = "llama7b-256";
+  for (const Json& each : result.at("overrides").at(0).at(0))
+    layout += " --set '" + each.get<std::string>() + "'";
+  const Json& row = result.at("rows").at(0);
+  CHECK(row.at("step_time_s") == run_of(layout + " --fidelity representatives").at("step_time_s"));
+  CHECK(row.at("step_time_s") != chosen.at("rows").at(0).at("step_time_s"));
+  CHECK_FALSE(row.contains("unchanged_step_time_s"));
+  CHECK(json_of("lockstep merge " + store.path()).at("rows") == result.at("rows"));
+  CHECK(run_of(store.path() + ":rank1").at("step_time_s") == row.at("step_time_s"));
+  CHECK(contains(run_command(plan + " --resume --store " + store.path()).err,
+                 "is a store of another search: its changes is"));
+  const std::string table = output_of(kPlan + " --set-rank 1=0.8 --fidelity all");
+  CHECK(contains(table, "\n# with --set-rank 1 compute=0.8 --fidelity all\n"));
+  CHECK(contains(run_command(plan + " --fidelity some").err,
+                 "--fidelity: expected auto, all or representatives, got \"some\""));
+  CHECK(contains(output_of(plan + " --fidelity all --emit slurm"), "--fidelity all"));
+}
+
 TEST_CASE("a campaign has the changes of parts in every step") {
   const std::string options = " typical-failures --replicates 2 --set-campaign steps=1000";
   const Json result = json_of("lockstep campaign pipeline-1f1b" + options + kDraws);

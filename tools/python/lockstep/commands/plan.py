@@ -36,6 +36,7 @@ _PLAN = (
     ("set_link", "--set-link", "pairs"),
     ("fail", "--fail", "texts"),
     ("seed", "--seed", "integer"),
+    ("fidelity", "--fidelity", "text"),
     ("objective", "--objective", "text"),
     ("pareto", "--pareto", "list"),
     ("where", "--where", "texts"),
@@ -81,6 +82,7 @@ def plan(
     set_link: Optional[Pairs] = None,
     fail: Optional[Texts] = None,
     seed: Optional[int] = None,
+    fidelity: Optional[Text] = None,
     objective: Optional[Text] = None,
     pareto: Optional[Texts] = None,
     where: Optional[Texts] = None,
@@ -138,6 +140,8 @@ def plan(
     fail: Remove a link, or all links of a switch, NIC, node or rail, and reroute;
         repeatable
     seed: Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)
+    fidelity: all: every rank and transfer on one network; representatives: one rank of
+        each role; auto: all where that is quick, folded or not (default: auto)
     objective: Metric to optimize: step_time, tokens_per_s_per_gpu, mfu, days, gpu_hours,
         usd, energy, gpus, memory, memory_margin (default: step_time)
     pareto: Front of two or three metrics instead, e.g. step_time,memory
