@@ -116,6 +116,49 @@ constexpr std::array kWords = {
          "Computing activations again in the backward pass instead of keeping them: none, "
          "selective or full.",
          "", "activation, HFU", "checkpointing"},
+    Word{"FSDP",
+         "ZeRO-3 as PyTorch has it (parallel.zero=3; stacks fsdp and fsdp2); HSDP shards within "
+         "groups of parallel.shard_ranks ranks and replicates over them.",
+         "", "ZeRO", "hsdp, fsdp2"},
+    Word{
+        "DiLoCo",
+        "Replicas that train by themselves for many steps and then average what they changed by an "
+        "outer optimizer (parallel.exchange=diloco), over a slow link between sites.",
+        "", "data parallelism", "outer step, streaming diloco"},
+    Word{"Muon",
+         "Optimizer that makes the momentum of each matrix orthogonal, which takes whole matrices "
+         "(parallel.state.optimizer=muon).",
+         "", "model states", "soap, shampoo"},
+    Word{"dispatcher",
+         "Software that sends tokens to their experts and back (parallel.dispatcher): alltoall, or "
+         "deepep, which sends each token once to a node and takes multiprocessors "
+         "(parallel.dispatch_sms) from computation.",
+         "", "expert parallelism", "deepep, token dispatch"},
+    Word{"node-limited routing",
+         "Router that chooses a token's experts from few groups of them (model.experts.groups, "
+         "group_top_k), so that the token goes to few nodes.",
+         "", "dispatcher, expert parallelism", "group-limited routing"},
+    Word{"latent attention",
+         "Attention whose keys and values are made from one compressed vector of each token "
+         "(model.latent), as in DeepSeek-V3.",
+         "", "activation", "mla, multi-head latent attention"},
+    Word{"window attention",
+         "Attention of each token to the last so many tokens (model.window), in all layers or "
+         "between full ones.",
+         "", "context parallelism", "sliding window, chunked attention"},
+    Word{"multi-token prediction",
+         "Layers behind the last one that predict the tokens after the next (model.mtp); they are "
+         "in "
+         "the last stage of a pipeline.",
+         "", "stage", "mtp"},
+    Word{"user buffers",
+         "Buffers of tensor parallelism that other GPUs read and write directly, so that GEMMs go "
+         "on in parts while results travel (parallel.overlap tp).",
+         "", "tensor parallelism, exposed communication"},
+    Word{"precision recipe",
+         "Which GEMMs take numbers of 8 or 4 bits, and how operands are cast and scaled "
+         "(parallel.precision; files of configs/precisions).",
+         "", "software stack", "fp8, mxfp8, nvfp4"},
     Word{"allocated",
          "Bytes of live tensors; reserved bytes are what the allocator holds, including its "
          "cache.",

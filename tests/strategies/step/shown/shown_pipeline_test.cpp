@@ -178,12 +178,12 @@ TEST_CASE("pipeline-v: held on every stage: as much as 1F1B's first, half and a 
   CHECK(most("dualpipe-v") <= 2 * kP + 1);
 }
 
-TEST_CASE("pipeline-dualpipe: DualPipe idles (p/2-1)(tF+tB-tW) and is faster than DualPipeV") {
+TEST_CASE("pipeline-dualpipe: DualPipe idles (p/2-1)(tF+2tB-tW) and is faster than DualPipeV") {
   // dualpipe_order_test.cpp. DualPipeV idles as long with half as many stages, so longer here.
   const Shown shown("pipeline-dualpipe");
   CHECK(shown.scenario().parallel.vpp == 1);
   const Work work = work_of(shown);
-  const double formula = (kP / 2 - 1) * (work.forward + work.input - work.weight) / kM;
+  const double formula = (kP / 2 - 1) * (work.forward + 2 * work.input - work.weight) / kM;
   // The two inner stages have the same two stages of the model; so have the two outer ones.
   CHECK(work_of(shown, 1).total() == work_of(shown, 2).total());
   CHECK(work_of(shown, 0).total() == work_of(shown, 3).total());

@@ -23,7 +23,6 @@ std::optional<BubbleFormula> bubble_formula(const ParallelConfig& parallel) {
       return BubbleFormula{"(p-1)(tF+tB-tW)/(m(tF+tB+tW)) with tF = tB = tW",
                            others / (3 * microbatches)};
     case PipelineOrder::zb_v:
-    case PipelineOrder::dualpipe_v:
       return BubbleFormula{"(p-1)/(6m) with tF = tB = tW", others / (6 * microbatches)};
     case PipelineOrder::v_half:
       return BubbleFormula{"at most (p-1)/(2m) with tF = tB = tW", others / (2 * microbatches)};
@@ -31,8 +30,10 @@ std::optional<BubbleFormula> bubble_formula(const ParallelConfig& parallel) {
       return BubbleFormula{"at most 2(p-1)/(3m) with tF = tB = tW",
                            2 * others / (3 * microbatches)};
     case PipelineOrder::dualpipe:
-      return BubbleFormula{"(p/2-1)(tF+tB-tW)/(m(tF+tB+tW)) with tF = tB = tW",
-                           (others - 1) / (6 * microbatches)};
+      return BubbleFormula{"(p/2-1)(tF+2tB-tW)/(m(tF+tB+tW)) with tF = tB = tW",
+                           (others - 1) / (3 * microbatches)};
+    case PipelineOrder::dualpipe_v:
+      return BubbleFormula{"(p-1)/(3m) with tF = tB = tW", others / (3 * microbatches)};
     default:
       return std::nullopt;
   }
