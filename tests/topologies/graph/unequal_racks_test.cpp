@@ -133,15 +133,16 @@ TEST_CASE("routes of unequal racks are those of equal ones of the larger size") 
   CHECK_FALSE(absent);
 }
 
-/// Across rails a search through everything knows of no rail that goes first.
-TEST_CASE("routes of unequal racks on one rail are those of a search through one graph") {
+/// Between racks the search through everything also takes the CPU's other NIC, which is as near;
+/// the ways are as long.
+TEST_CASE("routes of unequal racks are as long as those of a search through one graph") {
   const Cluster cluster = racks(148);
   const Cluster whole = flattened(cluster);
   REQUIRE(whole.ranks() == 148);
   REQUIRE(sizes_of(whole) == sizes_of(cluster));
   const auto ours = make_router(cluster);
   const auto searched = make_router(whole);
-  bool equal = true;
+  std::string different;
   for (int from = 0; from < 148; ++from) {
     for (int to = 0; to < 148; ++to) {
       const bool near = node_of(cluster, static_cast<EndpointId>(from)) ==
@@ -149,11 +150,13 @@ TEST_CASE("routes of unequal racks on one rail are those of a search through one
       if (from == to || (!near && from % 4 != to % 4)) continue;
       const Route own = route_of(*ours, from, to);
       const Route theirs = route_of(*searched, from, to);
-      equal = equal && own.latency == theirs.latency && own.paths == theirs.paths &&
-              walk(cluster, own) == walk(whole, theirs);
+      const bool alike = own.latency == theirs.latency && path_length(own) == path_length(theirs) &&
+                         (!near || walk(cluster, own) == walk(whole, theirs));
+      if (different.empty() && !alike)
+        different = walk(cluster, own) + " is " + walk(whole, theirs);
     }
   }
-  CHECK(equal);
+  CHECK(different == "");
 }
 
 TEST_CASE("what a rack lacks has no name and carries nothing once all else has failed") {
