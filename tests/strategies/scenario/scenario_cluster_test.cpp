@@ -210,7 +210,8 @@ TEST_CASE("jobs of any number of trays are spread over racks of unequal numbers 
   CHECK(error_of(R"({"gpu": "gb200-nvl72", "gpus": 76, "gpus_per_node": 36, "intra": "nvl72"})") ==
         "/cluster/gpus: 76 GPUs are not a multiple of 36 per node; use 72 or 108");
   CHECK(error_of(R"({"file": "nvl72", "ranks": 75})") ==
-        "/cluster: racks have whole trays of 4 GPUs: expected 1 to 72, or a multiple of 4 such as "
+        "/cluster/ranks: racks have whole trays of 4 GPUs: expected 1 to 72, or a multiple of 4 "
+        "such as "
         "72 or 76, got 75");
 }
 

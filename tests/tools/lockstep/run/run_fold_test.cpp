@@ -60,10 +60,12 @@ TEST_CASE("racks of unequal numbers of trays, folded or not: the same times, lin
       "--no-variants --set 'cluster={\"gpu\":\"gb200-nvl72\",\"gpus\":76}' --set parallel.";
   const std::string three =
       "--no-variants --set 'cluster={\"gpu\":\"gb200-nvl72\",\"gpus\":148}' --set parallel.";
-  check_folds_alike("llama7b-256", racks + "tp=4 --set parallel.global_batch=76 ");
+  check_folds_alike("llama7b-256",
+                    racks + "tp=4 --set parallel.pp=1 --set parallel.global_batch=76 ");
   check_folds_alike("llama7b-256",
                     racks + "tp=2 --set parallel.pp=2 --set parallel.global_batch=76 ");
-  check_folds_alike("llama7b-256", three + "tp=4 --set parallel.global_batch=148 ");
+  check_folds_alike("llama7b-256",
+                    three + "tp=4 --set parallel.pp=1 --set parallel.global_batch=148 ");
 }
 
 TEST_CASE("two sites, folded or not: the same times of all ranks, links and memory") {
