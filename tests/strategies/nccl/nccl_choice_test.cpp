@@ -100,6 +100,8 @@ TEST_CASE("switches that reduce, and PAT, have algorithms of their own") {
   CHECK(choice(facts, Collective::all_reduce, 1_GiB) == "nvls with simple on 16");
   facts.has_collnet = true;
   CHECK(choice(facts, Collective::all_reduce, 1_GiB, "collnetchain") == "sharp with simple on 16");
+  CHECK(choice(facts, Collective::all_reduce, 1_GiB, "nvls") ==
+        "sharp:inside=nvls with simple on 16");
   CHECK(choice(facts, Collective::all_reduce, 1_GiB, "nvlstree") == "nvls with simple on 16");
   for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter}) {
     CHECK(choice(facts, collective, 1_GiB, "nvls") == "sharp with simple on 16");

@@ -210,7 +210,7 @@ TEST_CASE("CollNet: a step reduces, scatters and gathers in the network as `coll
       CHECK(row.at("algorithm").get<std::string>() == choice);
       CHECK(row.at("chosen").get<std::string>().starts_with(by));
       CHECK(time == doctest::Approx(row.at("time_s").get<double>()).epsilon(1e-12));
-      if (size == 1 << 20U) CHECK(by == "sharp");
+      if (size == 1 << 20U) CHECK(by.starts_with("sharp"));
     }
     // One node has none.
     CHECK(step.time(collective, ranks(0, 8), 64_MiB).second != "sharp");

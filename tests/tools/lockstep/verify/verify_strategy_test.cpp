@@ -97,6 +97,27 @@ TEST_CASE("partial sums of gradients go round a ring and are added up") {
   CHECK(rows.back()["ok"] == true);
 }
 
+TEST_CASE("torchtitan's stacks train with tensor parallelism, whose parts they put in order") {
+  for (const std::string overlap : {"", " --set 'parallel.overlap=[\"tp\"]'"}) {
+    const Json rows = rows_of(
+        "lockstep verify strategy llama3-70b-dgx-h100 --steps 1 --set stack=torchtitan" + overlap);
+    CHECK(rows.back()["ok"] == true);
+  }
+}
+
+TEST_CASE("groups of experts stay groups in a small model, as many as were asked for") {
+  const Json of = json_of(
+      "lockstep verify strategy expert-dispatch --steps 1 --set model.experts.groups=4 --set "
+      "model.experts.group_top_k=2");
+  const Json& experts = of["config"]["plans"][0]["model"]["experts"];
+  CHECK(experts["groups"] == 4);
+  CHECK(experts["group_top_k"] == 2);
+  CHECK(experts["count"].get<int>() % 4 == 0);
+  CHECK(of["rows"].back()["ok"] == true);
+  CHECK(contains(output_of("lockstep verify strategy deepseek-v3-2048-h800 --steps 1"),
+                 "model.experts.groups 8 -> 2, model.experts.group_top_k 4 -> 1"));
+}
+
 TEST_CASE("float32 is compared within its own bound, trained with SGD") {
   const Json rows = rows_of("lockstep verify strategy sequence-ring --steps 2 --precision float32");
   CHECK(rows.back()["tolerance"] == 1e-5);
