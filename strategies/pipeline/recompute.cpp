@@ -47,7 +47,10 @@ class Again {
   /// The same with modules in forward order, each right before what first reads what it writes.
   void redo(const std::vector<RecomputedModule>& modules) {
     std::vector<std::vector<Operation>> bodies;
-    for (const RecomputedModule& module : modules) bodies.push_back(copies(module.operations));
+    for (const RecomputedModule& module : modules) {
+      bodies.push_back(copies(module.operations));
+      for (const Ref& result : module.results) copies_.erase({result.tensor, result.further});
+    }
     read_copies();
     for (std::size_t i = bodies.size(); i-- > 0;) {
       Tensors written;
@@ -153,6 +156,8 @@ class Again {
   Tensors wanted = read_in_backward(block);
   for (std::size_t i = all.size(); i-- > 0;) {
     RecomputedModule& module = all[i];
+    if (module.whole) module.results = block.forward[module.operations.back()].writes;
+    for (const Ref& result : module.results) wanted.erase({result.tensor, result.further});
     module.operations = module.whole ? checkpoint(block, module.operations, stops_early, wanted)
                                      : needed(block, module.operations, wanted);
   }

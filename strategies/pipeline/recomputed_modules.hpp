@@ -20,6 +20,8 @@ struct RecomputedModule {
   /// Done again as a whole, communication included, as an ordinary checkpoint is: core_attn, mlp,
   /// moe, shared_experts. Else only what backward needs of it.
   bool whole = false;
+  /// What a checkpoint gives, which stays; what is done again gives it to nobody.
+  std::vector<Ref> results{};
 };
 
 /// The modules of a block (Megatron-Core core/transformer: transformer_layer.py, attention.py,

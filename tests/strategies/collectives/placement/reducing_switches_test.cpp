@@ -25,8 +25,9 @@ TEST_CASE("switches of nodes come behind the cluster's end points, those of the 
   const ReducingSwitches switches{four_nodes(), true};
   CHECK(ids(switches.endpoints(AuxiliaryRanks::node_switches)) ==
         std::vector<EndpointId>{40, 41, 42, 43});
+  // After those of the fabric, for SHARP with NVLS inside nodes, those of the nodes.
   CHECK(ids(switches.endpoints(AuxiliaryRanks::fabric_switches)) ==
-        std::vector<EndpointId>{44, 45, 46, 47, 48, 49, 50, 51});
+        std::vector<EndpointId>{44, 45, 46, 47, 48, 49, 50, 51, 40, 41, 42, 43});
   CHECK(switches.endpoints(AuxiliaryRanks::hosts).empty());
   RankLayout layout;
   switches.add_to(layout);
