@@ -392,11 +392,11 @@ TEST_CASE("overrides take the place of values, and are named where they are wron
   CHECK(error_of_set("parallel.stages=[1,").find("--set parallel.stages=[1,: error: ") == 0);
   // Megatron-Core's layout, with quotes or without: a letter that it does not have.
   for (const char* text : {"parallel.stages=Etx|tL", R"(parallel.stages="Etx|tL")"})
-    CHECK(error_of_set(text).find("/parallel/stages: \"x\" is none of E, t, L, |,") !=
+    CHECK(error_of_set(text).find("/parallel/stages: \"x\" is none of E, t, m, L, |,") !=
           std::string::npos);
   // A layout of one stage has no bar.
   for (const char* text : {"parallel.stages=Etx*32L", R"(parallel.stages="Etx*32L")"})
-    CHECK(error_of_set(text).find("/parallel/stages: \"x\" is none of E, t, L, |,") !=
+    CHECK(error_of_set(text).find("/parallel/stages: \"x\" is none of E, t, m, L, |,") !=
           std::string::npos);
 }
 
