@@ -26,6 +26,7 @@ class ChartMaker {
     const auto all =
         static_cast<std::size_t>(places_) * static_cast<std::size_t>(request.microbatches);
     forward_end_.resize(all);
+    forward_sent_.resize(all);
     backward_end_.resize(all);
     out_.request = request;
     for (int stage = 0; stage < request.stages; ++stage)
@@ -91,7 +92,7 @@ class ChartMaker {
       case Work::forward:
         return begins_model(request_.order, request_.stages, place)
                    ? TimePoint{}
-                   : arrival(forward_end_, place - 1, step.microbatch);
+                   : arrival(forward_sent_, place - 1, step.microbatch);
       case Work::weight_gradient:
         return backward_end_[index(place, step.microbatch)];
       case Work::backward:
@@ -115,6 +116,12 @@ class ChartMaker {
     spans.push_back({step, start, end});
     if (step.work == Work::forward)
       forward_end_[index(place_of(stage, step), step.microbatch)] = end;
+    // With the end of its pair.
+    const PipelineStep& sent = spans.size() > 1 && spans[spans.size() - 2].step.joined
+                                   ? spans[spans.size() - 2].step
+                                   : step;
+    if (sent.work == Work::forward && (&sent != &step || !step.joined))
+      forward_sent_[index(place_of(stage, sent), sent.microbatch)] = end;
     if (step.work == Work::backward || step.work == Work::input_gradient)
       backward_end_[index(place_of(stage, step), step.microbatch)] = end;
     return true;
@@ -160,6 +167,7 @@ class ChartMaker {
   PipelineChartRequest request_;
   int places_;
   std::vector<std::vector<PipelineStep>> orders_;
+  Ends forward_sent_;
   Ends forward_end_;
   Ends backward_end_;
   PipelineChart out_;

@@ -45,7 +45,7 @@ constexpr std::array kWords = {
     Word{"ZeRO",
          "Model states sharded over data-parallel ranks: stage 1 optimizer states, 2 also "
          "gradients, 3 also weights.",
-         "", "model states, data parallelism", "zero-1, zero-2, zero-3, fsdp"},
+         "", "model states, data parallelism", "zero-1, zero-2, zero-3"},
     Word{"stage",
          "One pipeline partition; with interleaving (vpp) a stage has several model chunks.", "",
          "pipeline parallelism", "model chunk, vpp"},
