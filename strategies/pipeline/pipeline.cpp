@@ -157,7 +157,7 @@ class Pipeline {
   }
   void send(int position, int microbatch, bool forward, int way) {
     if (puts_sends_off_) {
-      waiting_.push_back({position, microbatch, {forward, true, way}});
+      waiting_.push_back({position, microbatch, {forward, true, way, true}});
     } else {
       transfer(position, microbatch, {forward, true, way});
     }
@@ -184,6 +184,7 @@ class Pipeline {
     bool forward = true;
     bool send = true;
     int way = 1;
+    bool waits = false;  // for all computation before it
 
     friend auto operator<=>(const Message&, const Message&) = default;
   };
@@ -212,7 +213,7 @@ class Pipeline {
   }
 
   [[nodiscard]] RoutineId make_transfer(const Ref& what, const Message& message) {
-    const auto& [forward, send, way] = message;
+    const auto& [forward, send, way, waits] = message;
     const TensorId tensor = what.tensor;
     Operation operation;
     operation.kind = send ? OperationKind::send : OperationKind::receive;
@@ -226,6 +227,7 @@ class Pipeline {
     operation.communication = how;
     const bool overlaps = step_.parallel.overlaps(Overlap::pp);
     if (!send) operation.ahead = overlaps ? 1 : 0;
+    if (waits) operation.ahead = 0;
     // Of two messages the sender does not wait for the second one's room.
     if (!send || overlaps || step_.graph.shared)
       operation.stream = step_.program.stream(std::string{"pp."} + (send ? "send." : "receive.") +

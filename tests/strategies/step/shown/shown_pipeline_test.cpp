@@ -189,6 +189,10 @@ TEST_CASE("pipeline-dualpipe: DualPipe idles (p/2-1)(tF+2tB-tW) and is faster th
   CHECK(work_of(shown, 0).total() == work_of(shown, 3).total());
   // Where tF and tB differ stages wait for the longer one.
   const double longer = (kP / 2 - 1) * std::abs(work.forward - work.input) / kM;
+  CAPTURE(bubble_s(shown));
+  CAPTURE(formula);
+  CAPTURE(allowance(shown));
+  CAPTURE(longer);
   CHECK(within(bubble_s(shown), formula, (allowance(shown) + longer) / formula));
   CHECK(bubble_s(shown) < bubble_s(Shown("pipeline-v", {"parallel.schedule=dualpipe-v"})));
 }
