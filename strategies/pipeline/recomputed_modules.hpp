@@ -28,12 +28,12 @@ struct RecomputedModule {
 /// multi_latent_attention.py, moe/moe_layer.py, moe/experts.py, recompute_modules), in forward
 /// order.
 /// core_attn: scores, softmax, dropout and the context, whose result stays; nothing of fused
-/// attention. layernorm: each norm before attention
-/// and before the MLP, with the casts of its result. mla_up_proj: norms of the compressed queries,
-/// keys and values, their up-projections, the rotation; what is compressed stays. moe_act: the
-/// experts' activation function. Of these the result is dropped, too, and made again for the
-/// gradient that reads it (CheckpointWithoutOutput). mlp, moe and shared_experts keep their input,
-/// uncast. What a module has of another one is the outer one's.
+/// attention. layernorm: each norm before attention and before the MLP, with the casts of its
+/// result. mla_up_proj: norms of the compressed queries, keys and values, their up-projections, the
+/// rotation; what is compressed stays. moe_act: the experts' activation function. Of the last three
+/// the result is dropped, too, and made again for the gradient that reads it
+/// (CheckpointWithoutOutput). mlp, moe and shared_experts keep their input, uncast. What a module
+/// has of another one is the outer one's.
 [[nodiscard]] std::vector<RecomputedModule> modules_of(const Block& block,
                                                        const std::set<RecomputeModule>& modules);
 

@@ -81,12 +81,7 @@ void add_compare(const Command& app) {
   const auto given = std::make_shared<Options>();
   given->steps.parts_make_second = true;
   add_two_steps(*command, given->steps, "Second step");
-  command->group("Slow and failed parts");
-  add_part_changes(*command, given->steps.given);
-  add_draw_seed(*command, given->steps.given);
-  command->group("Simulation");
-  add_fidelity(*command, given->steps.given.fidelity);
-  add_fold(*command, given->steps.given.fold);
+  add_changed_simulation(*command, given->steps.given);
   add_classes(*command, given->steps.given);
   command->group("Output");
   add_whole_number(

@@ -213,6 +213,15 @@ void add_fold(const Command& command, std::string& fold) {
       ->type_name("auto|off");
 }
 
+void add_changed_simulation(const Command& command, RunOptions& run) {
+  command.group("Slow and failed parts");
+  add_part_changes(command, run);
+  add_draw_seed(command, run);
+  command.group("Simulation");
+  add_fidelity(command, run.fidelity);
+  add_fold(command, run.fold);
+}
+
 void add_classes(const Command& command, RunOptions& run) {
   command.add_flag("--classes", run.classes,
                    "Print the equivalence classes of ranks and how they differ");

@@ -61,6 +61,9 @@ void add_draw_seed(const Command& command, RunOptions& run);
 void add_fidelity(const Command& command, std::string& fidelity);
 /// --fold; empty: not given.
 void add_fold(const Command& command, std::string& fold);
+/// The groups of options of commands that simulate steps with slow and failed parts: these, --seed,
+/// --fidelity and --fold.
+void add_changed_simulation(const Command& command, RunOptions& run);
 /// --classes.
 void add_classes(const Command& command, RunOptions& run);
 

@@ -196,12 +196,7 @@ void add_sensitivity(const Command& app) {
       ->add_option("--for", given->wanted,
                    "Condition on a column of `run --format csv`, e.g. 'step_time <= 10 s'")
       ->type_name("CONDITION");
-  command->group("Slow and failed parts");
-  add_part_changes(*command, given->given);
-  add_draw_seed(*command, given->given);
-  command->group("Simulation");
-  add_fidelity(*command, given->given.fidelity);
-  add_fold(*command, given->given.fold);
+  add_changed_simulation(*command, given->given);
   command->group("Output");
   add_report_option(*command, given->report);
   add_format(*command, given->style);

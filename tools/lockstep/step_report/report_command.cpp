@@ -88,12 +88,7 @@ void add_report(const Command& app) {
   const auto given = std::make_shared<Options>();
   add_two_steps(*command, given->steps,
                 "Second step, to compare: the page has both and their differences");
-  command->group("Slow and failed parts");
-  add_part_changes(*command, given->steps.given);
-  add_draw_seed(*command, given->steps.given);
-  command->group("Simulation");
-  add_fidelity(*command, given->steps.given.fidelity);
-  add_fold(*command, given->steps.given.fold);
+  add_changed_simulation(*command, given->steps.given);
   add_classes(*command, given->steps.given);
   command->group("Output");
   command->add_option("-o,--output", given->output, "HTML file to write, e.g. run.html")
