@@ -39,9 +39,13 @@ export function sizeOf(file) {
   return statSync(file).size;
 }
 
+/** Milliseconds until a wait fails: long, as other tests run beside these. */
+const kPatience = 120_000;
+
 let browser;
 export async function start() {
   browser ??= await chromium.launch({
+    timeout: kPatience,
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
       '--disable-component-update', '--disable-sync'],
@@ -61,6 +65,7 @@ export async function stop() {
 export async function open(fileOrUrl, options = {}) {
   const { allowed, ...contextOptions } = options;
   const context = await (await start()).newContext({ viewport: { width: 1280, height: 800 }, ...contextOptions });
+  context.setDefaultTimeout(kPatience);
   const page = await context.newPage();
   const url = fileOrUrl.includes('://') ? fileOrUrl : pathToFileURL(fileOrUrl).href;
   page.said = [];

@@ -42,7 +42,7 @@ after(stop);
 async function show(name, colorScheme) {
   const { hash = '', at } = views[name];
   const page = await open(`file://${files[name]}${hash}`, { colorScheme, viewport: { width: 1280, height: 800 }, allowed: () => true });
-  if (hash) await page.waitForFunction(settled, null, { timeout: 60_000 });
+  if (hash) await page.waitForFunction(settled);
   else await page.waitForSelector('html[data-ready]');
   await page.waitForTimeout(300);
   if (at) await page.evaluate((selector) => document.querySelector(selector).scrollIntoView(), at);

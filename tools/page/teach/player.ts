@@ -184,16 +184,21 @@ export function player(films: Film[], startAt: number, moved: (ps: number) => vo
     scrub.value = String(Math.round((1000 * ps) / end));
     scrub.setAttribute('aria-valuetext', picoseconds(ps));
   });
-  const go = (to: number) => {
+  const goWhilePlaying = (to: number) => {
     ps = Math.min(end, Math.max(0, to));
     draw();
+  };
+  const go = (to: number) => {
+    goWhilePlaying(to);
     moved(ps);
   };
   const step = (by: 1 | -1) => {
     pause();
     go(by > 0 ? (steps.find((each) => each > ps) ?? end) : (steps.filter((each) => each < ps).at(-1) ?? 0));
   };
+  // Not at every frame: browsers refuse an address that changes that often.
   const pause = () => {
+    if (playing !== 0 && play.isConnected) moved(ps);
     cancelAnimationFrame(playing);
     playing = 0;
     play.textContent = 'Play';
@@ -211,7 +216,7 @@ export function player(films: Film[], startAt: number, moved: (ps: number) => vo
         if (play.isConnected) go(end);
         return;
       }
-      go(to);
+      goWhilePlaying(to);
       playing = requestAnimationFrame(tick);
     };
     playing = requestAnimationFrame(tick);
