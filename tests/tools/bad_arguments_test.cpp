@@ -148,6 +148,20 @@ TEST_CASE("a value that an option does not know is refused with those that it do
         "\"18446744073709551616\""}});
 }
 
+TEST_CASE("what a format has no room for is refused") {
+  for (const std::string command : {"collective all_reduce --ranks 4", "replay TRACE"}) {
+    check_refused("lockstep " + command + " --classes --format csv",
+                  "--classes: CSV has no classes of ranks; expected --format table or json");
+    check_refused("lockstep " + command + " --classes --format md",
+                  "--classes: Markdown has no classes of ranks; expected --format table or json");
+  }
+  check_all_refused(
+      "lockstep run zero-7b5-3 --format csv",
+      {{"--classes",
+        "--classes: CSV has no classes of ranks; expected --format table, md or json"},
+       {"--suggest 2", "--suggest: CSV has no suggestions; expected --format table, md or json"}});
+}
+
 TEST_CASE("a number of ranks that is none is refused") {
   for (const std::string n : {"0", "-1", "3.7", "x", "1e9", "1000000000", "99999999999999999999"})
     check_refused(kStar + " --ranks " + n, kRanks + "\"" + n + "\"");

@@ -117,6 +117,9 @@ CollectiveRequest request_of(const Options& given) {
   if (modes > 0 && given.load) throw UsageError(fmt::format("--load has no effect with {}", mode));
   if (modes > 0 && given.concurrent.empty() && given.classes)
     throw UsageError(fmt::format("--classes has no effect with {}", mode));
+  if (given.classes)
+    require_format(given.style.format, {Format::table, Format::json}, "--classes",
+                   "classes of ranks");
   check_concurrent(given);
   CollectiveRequest out;
   out.cluster = given.cluster;

@@ -41,8 +41,9 @@ bool options_differ(const RunOptions& a, const RunOptions& b) {
 }
 
 void compare(const Options& given) {
-  if (given.steps.given.classes && given.style.format == Format::csv)
-    throw UsageError("--classes: CSV has no classes of ranks; expected --format table, md or json");
+  if (given.steps.given.classes)
+    require_format(given.style.format, {Format::table, Format::md, Format::json}, "--classes",
+                   "classes of ranks");
   if (!given.steps.has_second())
     throw UsageError(
         "compare: expected a second step: SCENARIO|RESULT|POINT, or --change KEY=VALUE or "

@@ -1,8 +1,11 @@
 #include "tools/lockstep/options/format_option.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
+#include <stdexcept>
 #include <string>
 
 #include "tools/lockstep/output/errors.hpp"
@@ -54,6 +57,20 @@ void add_format_only(const Command& command, Format& format) {
       ->default_str("table");
 }
 
+std::string_view name_of(Format format) {
+  switch (format) {
+    case Format::table:
+      return "table";
+    case Format::json:
+      return "json";
+    case Format::csv:
+      return "csv";
+    case Format::md:
+      return "md";
+  }
+  throw std::logic_error{"no such format"};
+}
+
 }  // namespace
 
 void add_format(const Command& command, Format& format) {
@@ -72,6 +89,20 @@ void add_format(const Command& command, OutputStyle& style) {
   command.add_flag("--wide", style.wide, "Show every column of the table, however wide");
   add_color(command, [&style](ColorMode mode) { style.color = has_color(mode, STDOUT_FILENO); });
   command.group("");
+}
+
+void require_format(Format format, std::initializer_list<Format> allowed, std::string_view option,
+                    std::string_view what) {
+  if (std::find(allowed.begin(), allowed.end(), format) != allowed.end()) return;
+  std::string expected;
+  for (std::size_t i = 0; i < allowed.size(); ++i)
+    expected += fmt::format("{}{}", i == 0 ? "" : i + 1 < allowed.size() ? ", " : " or ",
+                            name_of(allowed.begin()[i]));
+  throw UsageError(fmt::format("{}: {} has no {}; expected --format {}", option,
+                               format == Format::csv  ? "CSV"
+                               : format == Format::md ? "Markdown"
+                                                      : name_of(format),
+                               what, expected));
 }
 
 }  // namespace lockstep::cli

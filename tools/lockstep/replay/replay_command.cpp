@@ -44,6 +44,9 @@ double compute_scale_of(const std::string& text) {
 
 ReplayTraceRequest request_of(const Options& given) {
   ReplayTraceRequest out = given.request;
+  if (out.classes)
+    require_format(given.style.format, {Format::table, Format::json}, "--classes",
+                   "classes of ranks");
   out.compute_scale = compute_scale_of(given.compute);
   if (given.fold != "auto" && given.fold != "off")
     throw UsageError(fmt::format("--fold: expected auto or off, got \"{}\"", given.fold));

@@ -85,6 +85,12 @@ TrainingStepRequest request_of(const Options& given) {
   out.on_phase =
       phase_line("run", quicker_options(given.run, given.suggestions != 0, !out.trace.empty()));
   out.trace_detail = detail_of(given.detail);
+  if (given.run.classes)
+    require_format(given.style.format, {Format::table, Format::md, Format::json}, "--classes",
+                   "classes of ranks");
+  if (given.suggestions.value_or(0) > 0 && given.run.report.empty())
+    require_format(given.style.format, {Format::table, Format::md, Format::json}, "--suggest",
+                   "suggestions");
   if (out.trace.empty() &&
       !(given.ranks.empty() && given.window.empty() && given.detail == "kernel"))
     throw UsageError("--trace-ranks, --trace-window and --trace-detail need --trace FILE");
