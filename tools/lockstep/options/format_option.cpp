@@ -96,7 +96,10 @@ void require_format(Format format, std::initializer_list<Format> allowed, std::s
   if (std::find(allowed.begin(), allowed.end(), format) != allowed.end()) return;
   std::string expected;
   for (std::size_t i = 0; i < allowed.size(); ++i)
-    expected += fmt::format("{}{}", i == 0 ? "" : i + 1 < allowed.size() ? ", " : " or ",
+    expected += fmt::format("{}{}",
+                            i == 0                   ? ""
+                            : i + 1 < allowed.size() ? ", "
+                                                     : " or ",
                             name_of(allowed.begin()[i]));
   throw UsageError(fmt::format("{}: {} has no {}; expected --format {}", option,
                                format == Format::csv  ? "CSV"
