@@ -157,8 +157,7 @@ TEST_CASE("what a format has no room for is refused") {
   }
   check_all_refused(
       "lockstep run zero-7b5-3 --format csv",
-      {{"--classes",
-        "--classes: CSV has no classes of ranks; expected --format table, md or json"},
+      {{"--classes", "--classes: CSV has no classes of ranks; expected --format table, md or json"},
        {"--suggest 2", "--suggest: CSV has no suggestions; expected --format table, md or json"}});
 }
 
