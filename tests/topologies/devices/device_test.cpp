@@ -61,11 +61,20 @@ TEST_CASE("the shipped devices are those that configs, measurements and the cata
                                              "l40s-48gb",      "mi300x-192gb",
                                              "mi325x-256gb",   "mi355x-288gb",
                                              "rtx-4090-24gb",  "rtx-6000-ada-48gb",
-                                             "tpu-v5p",        "tpu-v6e",
-                                             "tpu-v7",         "trainium2",
-                                             "trainium3",      "v100-sxm2-16gb",
-                                             "v100-sxm2-32gb", "v100-sxm3-32gb"};
+                                             "rubin-nvl72",    "tpu-v5p",
+                                             "tpu-v6e",        "tpu-v7",
+                                             "trainium2",      "trainium3",
+                                             "v100-sxm2-16gb", "v100-sxm2-32gb",
+                                             "v100-sxm3-32gb"};
   CHECK(device_ids(kDevices) == expected);
+}
+
+TEST_CASE("an announced device rests on what its maker announced and on assumptions") {
+  const std::array<std::int64_t, 6> known = count_provenance(shipped("rubin-nvl72").sources);
+  for (const Provenance surer :
+       {Provenance::source_code, Provenance::measured, Provenance::fitted, Provenance::datasheet})
+    CHECK(known[static_cast<std::size_t>(surer)] == 0);
+  CHECK(known[static_cast<std::size_t>(Provenance::announced)] >= 11);
 }
 
 TEST_CASE("an H100 reads as its datasheet has it") {

@@ -87,7 +87,8 @@ const std::vector<Expected> kShipped{{"aws-p4d", 1, 8, 8},
                                      {"tpu-v6e-pod", 256, 256, 1},
                                      {"tpu-v7-slice", 64, 64, 1},
                                      {"trn2", 16, 16, 1},
-                                     {"two-sites", 8, 64, 8}};
+                                     {"two-sites", 8, 64, 8},
+                                     {"vera-rubin-nvl72", 1, 72, 72}};
 
 TEST_CASE("every shipped cluster reads, agrees with the schema and names a shipped device") {
   const SchemaAgreement agreement{
