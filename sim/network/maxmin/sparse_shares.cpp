@@ -173,11 +173,15 @@ std::uint64_t SparseShares::level_of_any(const FlowTable& flows, LinkId id) cons
   std::size_t open = 0;
   Weight weight = 0;
   for (const Crossing crossing : link.all()) {
-    const auto hops = flows.hops(flows.flow(crossing.flow));
-    const auto own =
-        std::find_if(hops.begin(), hops.end(), [id](const FlowHop& hop) { return hop.link == id; });
-    allowed[open++] = {lowest_on(flows, crossing.flow, id), own->weight};
-    weight += own->weight;
+    Allowed& of = allowed[open++] = {kUnlimited, 0};
+    for (const FlowHop& hop : flows.hops(flows.flow(crossing.flow))) {
+      if (hop.link == id) {
+        of.weight = hop.weight;
+      } else {
+        of.level = std::min(of.level, links_[hop.link].level);
+      }
+    }
+    weight += of.weight;
   }
   ResidualCapacity rest =
       ResidualCapacity::of(static_cast<UInt128>(link.capacity) * flows.unit(), weight);
