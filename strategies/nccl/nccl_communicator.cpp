@@ -32,10 +32,27 @@ NcclFacts facts_of(const NcclTuning& tuning, const Device& device,
   return out;
 }
 
+/// Whether links join the first of them to two others or more: a cycle passes it.
+bool has_direct_links(const PlacedCommunicator& placed, const std::vector<EndpointId>& gpus) {
+  int direct = 0;
+  Route route;
+  for (std::size_t i = 1; i < gpus.size() && direct < 2; ++i)
+    if (placed.network().router->route(gpus.front(), gpus[i], route) && route.hops.size() == 1)
+      ++direct;
+  return direct == 2;
+}
+
+/// Cycles through members of one node, of the first node where nodes are equal.
 std::vector<std::vector<int>> rings_of(const PlacedCommunicator& placed) {
-  const auto node = placed.whole_node();
-  if (!node) return {};
-  return nvlink_rings(placed.cluster(), has_equal_nodes(placed.cluster()) ? 0 : *node);
+  std::vector<EndpointId> gpus = placed.placement().fullest;
+  if (placed.placement().nodes != 1 || !has_direct_links(placed, gpus)) return {};
+  const Cluster& cluster = placed.cluster();
+  if (has_equal_nodes(cluster)) {
+    const int before = first_rank_of_node(cluster, node_of(cluster, gpus.front())) -
+                       first_rank_of_node(cluster, 0);
+    for (EndpointId& gpu : gpus) gpu = static_cast<EndpointId>(static_cast<int>(gpu) - before);
+  }
+  return nvlink_rings(cluster, gpus);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ bool has_peak(const Device& device, std::string_view precision) {
 /// NVFP4 has a scale of 8 bits with a fraction per 16 numbers, MXFP4 a power of two per 32: peaks
 /// in fp4 are of NVFP4 in NVIDIA's devices, from Blackwell on, and of MXFP4 in others'.
 bool takes_nvfp4(const Device& device) {
-  return device.kernels.starts_with("blackwell");
+  return device.kernels.starts_with("blackwell") || device.kernels.starts_with("rubin");
 }
 
 /// A GPU without such products cannot be asked for them, nor for more than it has.
@@ -89,7 +89,7 @@ void check_precision(ObjectReader& in, const ScenarioParts& parts) {
   } else if (precision == Dtype::nvfp4 && !takes_nvfp4(device)) {
     note_at(in, "parallel.precision",
             fmt::format("{} needs units for scales of 16 numbers, which only devices with the "
-                        "kernels \"blackwell\" have; the fp4 of {} is MXFP4, with scales of 32",
+                        "kernels \"blackwell\" or \"rubin\" have; the fp4 of {} is MXFP4, with scales of 32",
                         precision_text(parts.parallel), in_quotes(device.id)));
   } else if (parts.sustained && *parts.sustained > *peak) {
     note_at(in, "sustained",

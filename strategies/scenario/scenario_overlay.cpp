@@ -58,8 +58,8 @@ JsonValue value_of(const std::string& text, const std::string& file) {
 }
 
 /// Keys whose value is a list, so that it needs no brackets or quotes.
-constexpr std::array<std::string_view, 3> kLists{"parallel.overlap", "parallel.order",
-                                                 "parallel.stages"};
+constexpr std::array<std::string_view, 4> kLists{"parallel.overlap", "parallel.order",
+                                                 "parallel.recompute_modules", "parallel.stages"};
 
 /// `dp_gradients,pp`, with brackets around it or not; one item is a list of one.
 JsonValue list_of(std::string_view text, const std::string& file) {

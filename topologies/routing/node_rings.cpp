@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -11,8 +12,8 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kFewest = 3;
-constexpr int kMost = 16;
+constexpr std::size_t kFewest = 3;
+constexpr std::size_t kMost = 16;
 /// That one link counts as: one that has been slowed down can be a small part of the others.
 constexpr double kMostLinks = 16;
 /// Steps after which the best that was found has to do.
@@ -20,10 +21,11 @@ constexpr std::int64_t kMostSteps = 2'000'000;
 
 using Counts = std::vector<std::vector<int>>;
 
-/// NVLinks between each two of `gpus` GPUs from rank `first` on, in the slowest one's bandwidth.
-Counts links_between(const Cluster& cluster, int first, int gpus) {
+/// NVLinks between each two of the GPUs, in the slowest one's bandwidth.
+Counts links_between(const Cluster& cluster, std::span<const EndpointId> gpus) {
   std::map<VertexId, int> index;
-  for (int g = 0; g < gpus; ++g) index[cluster.vertex_of(static_cast<EndpointId>(first + g))] = g;
+  for (std::size_t g = 0; g < gpus.size(); ++g)
+    index[cluster.vertex_of(gpus[g])] = static_cast<int>(g);
   std::vector<std::pair<std::pair<int, int>, double>> found;
   double slowest = 0;
   for (std::size_t i = 0; i < cluster.link_count(); ++i) {
@@ -36,8 +38,7 @@ Counts links_between(const Cluster& cluster, int first, int gpus) {
     slowest = slowest > 0 ? std::min(slowest, rate) : rate;
     found.push_back({{from->second, to->second}, rate});
   }
-  const auto size = static_cast<std::size_t>(gpus);
-  Counts out(size, std::vector<int>(size, 0));
+  Counts out(gpus.size(), std::vector<int>(gpus.size(), 0));
   for (const auto& [ends, rate] : found)
     out[static_cast<std::size_t>(ends.first)][static_cast<std::size_t>(ends.second)] +=
         static_cast<int>(std::min(std::floor(rate / slowest + 1e-6), kMostLinks));
@@ -118,10 +119,16 @@ class CycleSearch {
 
 }  // namespace
 
+std::vector<std::vector<int>> nvlink_rings(const Cluster& cluster,
+                                           std::span<const EndpointId> gpus) {
+  if (gpus.size() < kFewest || gpus.size() > kMost) return {};
+  return CycleSearch{links_between(cluster, gpus)}.run();
+}
+
 std::vector<std::vector<int>> nvlink_rings(const Cluster& cluster, int node) {
-  const int gpus = ranks_of_node(cluster, node);
-  if (gpus < kFewest || gpus > kMost) return {};
-  return CycleSearch{links_between(cluster, first_rank_of_node(cluster, node), gpus)}.run();
+  std::vector<EndpointId> gpus(static_cast<std::size_t>(ranks_of_node(cluster, node)));
+  std::iota(gpus.begin(), gpus.end(), static_cast<EndpointId>(first_rank_of_node(cluster, node)));
+  return nvlink_rings(cluster, gpus);
 }
 
 }  // namespace lockstep

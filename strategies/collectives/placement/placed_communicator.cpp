@@ -54,17 +54,6 @@ PlacedCommunicator::PlacedCommunicator(const Cluster& cluster, const Network& ne
   switches.add_to(layout_);
 }
 
-std::optional<int> PlacedCommunicator::whole_node() const {
-  const int node = node_of(*cluster_, placement_.first);
-  const int first = first_rank_of_node(*cluster_, node);
-  if (placement_.nodes != 1 || placement_.ranks != ranks_of_node(*cluster_, node))
-    return std::nullopt;
-  for (int i = 0; i < placement_.ranks; ++i)
-    if (placement_.fullest[static_cast<std::size_t>(i)] != static_cast<EndpointId>(first + i))
-      return std::nullopt;
-  return node;
-}
-
 AlgorithmInput PlacedCommunicator::input(const AlgorithmArguments& arguments, int root,
                                          std::optional<Bytes> size) const {
   AlgorithmInput out;

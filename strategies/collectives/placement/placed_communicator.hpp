@@ -26,8 +26,6 @@ class PlacedCommunicator {
   [[nodiscard]] const MemberPlacement& placement() const { return placement_; }
   [[nodiscard]] const RankLayout& layout() const { return layout_; }
   [[nodiscard]] const std::optional<AlphaBeta>& hop() const { return hop_; }
-  /// The node whose GPUs are exactly its ranks, in order; none if there is no such node.
-  [[nodiscard]] std::optional<int> whole_node() const;
 
   /// Input for an algorithm; its rings follow rank order.
   [[nodiscard]] AlgorithmInput input(const AlgorithmArguments& arguments, int root,

@@ -62,6 +62,23 @@ TEST_CASE("cycles go round an NVLink that has failed, and bear one that is all b
   CHECK_FALSE(nvlink_rings(change_links(shipped("dgx1"), {&change, 1}).cluster).empty());
 }
 
+TEST_CASE("cycles of some GPUs of a node use the links among these alone") {
+  // Four of a full mesh of eight: three links each, one cycle of four.
+  const Cluster mesh = shipped("mi300x-box");
+  const std::vector<EndpointId> four{1, 2, 5, 7};
+  const auto rings = nvlink_rings(mesh, four);
+  REQUIRE(rings.size() == 1);
+  std::vector<int> sorted = rings.front();
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(sorted == std::vector<int>{0, 1, 2, 3});
+  // GPUs 0 to 3 of a DGX-1V have 4, 4, 5 and 5 links among them: two cycles. 0, 1, 4 and 5 have two
+  // pairs, 0-4 and 1-5, and two links, 0-1 and 4-5: one.
+  const Cluster dgx1 = shipped("dgx1");
+  CHECK(nvlink_rings(dgx1, std::vector<EndpointId>{0, 1, 2, 3}).size() == 2);
+  CHECK(nvlink_rings(dgx1, std::vector<EndpointId>{0, 1, 4, 5}).size() == 1);
+  CHECK(nvlink_rings(dgx1, std::vector<EndpointId>{0, 1, 6}).empty());  // no link of 0 or 1 to 6
+}
+
 TEST_CASE("where a switch joins the GPUs, or no cycle passes all of them, there are none") {
   CHECK(nvlink_rings(shipped("dgx-a100")).empty());
   CHECK(nvlink_rings(shipped("summit")).empty());  // two sockets, joined by their CPUs alone

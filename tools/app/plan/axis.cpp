@@ -11,6 +11,7 @@
 
 #include "sim/config/did_you_mean.hpp"
 #include "strategies/layout/scenario_names.hpp"
+#include "strategies/scenario/parallel/parallel_fields.hpp"
 #include "tools/app/errors.hpp"
 
 namespace lockstep::app {
@@ -90,7 +91,12 @@ constexpr std::array<std::string_view, 4> kOrderAxes{"tp", "cp", "dp", "pp"};
   if (key == "nodes" || key == "gpu" || key == "gpus" || key == "nic_gbps") return "cluster." + key;
   if (key == "precision" || key == "global_batch" || key == "bucket") return "parallel." + key;
   if (key == "seq") return "model.seq";
-  return key;
+  const std::string first = key.substr(0, key.find('.'));
+  const std::vector<ParallelField>& fields = parallel_fields();
+  const bool known = std::any_of(fields.begin(), fields.end(), [&](const ParallelField& field) {
+    return field.key == first;
+  });
+  return known && first != "stages" ? "parallel." + key : key;
 }
 
 /// Refuses a key without its object that is near to one of the space.
