@@ -32,6 +32,7 @@ class Values {
 
   [[nodiscard]] std::vector<WithoutEffect> found() {
     check_order();
+    check_recipe();
     check_recomputation();
     check_tensor();
     check_fields();
@@ -77,6 +78,22 @@ class Values {
     const ParallelConfig usual;
     if (plan_.order != usual.order && axes(plan_.order) == axes(usual.order))
       report("order", "axes of more than one rank stand in this order by default");
+  }
+
+  /// A recipe that leaves no layer to run in its type, nor the output layer.
+  void check_recipe() {
+    const PrecisionRecipe& recipe = plan_.recipe;
+    const std::int64_t wide = std::int64_t{recipe.first_layers} + recipe.last_layers;
+    if (transformer_ == nullptr || !is_narrow(plan_.precision) || recipe.output_layer) return;
+    const std::int64_t encoder = transformer_->encoder ? transformer_->encoder->layers : 0;
+    if (wide == 0 || wide < std::max(transformer_->layers, encoder)) return;
+    refuse(
+        "precision",
+        "GEMMs of first_layers = {} and last_layers = {} of {} run as activations, and the model "
+        "has {}{} layers: nothing would run in {}",
+        recipe.first_layers, recipe.last_layers, recipe.id,
+        encoder > 0 ? fmt::format("{} and ", encoder) : "", transformer_->layers,
+        to_string(plan_.precision));
   }
 
   void check_recomputation() {

@@ -106,6 +106,42 @@ TEST_CASE("casts of weights are held where the software holds them, and gathered
 }
 
 // Bytes per number: 2 read and 1 written per copy, with 1 of scale per 32 (mxfp8), 4 per 128
+// configs/precisions/fp8-current.json keeps one layer at either end. T5: 2 and 3 layers.
+TEST_CASE(
+    "a recipe under which no layer runs in its type is refused, unless the output layer does") {
+  const auto refused = [](const std::string& model, const std::string& recipe) {
+    const std::string text = R"({"cluster": "dgx-h100", "model": )" + model +
+                             R"(, "ignore_memory": true, "parallel": {"dp": 8, "micro_batch": 1,
+                             "global_batch": 8, "precision": ")" +
+                             recipe + "\"}}";
+    try {
+      (void)read_scenario(parse_json(text, "own.json"), "own", {}, kConfigs);
+    } catch (const ConfigError& error) {
+      return std::string{error.what()};
+    }
+    return std::string{};
+  };
+  const auto of_layers = [](int layers) {
+    return R"({"file": "llama3-8b", "layers": )" + std::to_string(layers) + "}";
+  };
+  const std::string why = refused(of_layers(2), "fp8-current");
+  CHECK(why.find("/parallel/precision: GEMMs of first_layers = 1 and last_layers = 1 of "
+                 "fp8-current run as activations, and the model has 2 layers: nothing would run "
+                 "in fp8") != std::string::npos);
+  CHECK(refused(of_layers(3), "fp8-current").empty());
+  CHECK(refused(of_layers(2), "fp8-delayed").empty());  // no such layers
+  const auto of_two_stacks = [](int encoder) {
+    return R"({"file": "t5-3b", "layers": 2, "encoder_layers": )" + std::to_string(encoder) + "}";
+  };
+  CHECK(refused(of_two_stacks(2), "fp8-current").find("2 and 2 layers") != std::string::npos);
+  CHECK(refused(of_two_stacks(3), "fp8-current").empty());
+  const auto file = std::filesystem::temp_directory_path() / "ends-only.json";
+  std::ofstream{file} << R"({"name": "own", "extends": "fp8-tensorwise",
+    "first_layers": {"value": 2, "source": "a test of it"}})";
+  CHECK(refused(of_layers(2), file.string()).empty());
+  std::filesystem::remove(file);
+}
+
 // (blockwise); 2 more read where a maximum is taken first.
 TEST_CASE("casts move what their scales need") {
   CHECK(shipped("fp8-delayed").casts == CastFigures{1, 4});
