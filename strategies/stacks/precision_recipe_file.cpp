@@ -43,7 +43,7 @@ class RecipeReader {
     take(in,
          {"products",
           "Type of the operands of linear layers: fp8 has a scale per tensor or row, fp8_block one "
-          "per block (MXFP8)"},
+          "per block (MXFP8; blocks of 128)"},
          needed_, recipe_.products, [](const ValueReader& value) {
            return named(kProducts, value.one_of("type", keys_of(kProducts))).value_or(Dtype::fp8);
          });

@@ -217,12 +217,17 @@ class LayoutProblemCheck {
   /// GEMMs read weights in at most 8 bits as they are, or not at all.
   void check_weights() {
     const Dtype weights = parallel_.state.weights;
-    const char* possible = "they may be bf16, fp16 or fp32";
-    if (!is_narrow(weights)) return;
-    if (weights != parallel_.precision)
+    const Dtype gemms = parallel_.precision;
+    const bool gathers = parallel_.recipe.gathers_weights;
+    if (!is_narrow(weights) || (weights == gemms && gathers)) return;
+    const std::string_view own = gathers && is_narrow(gemms) ? to_string(gemms) : "";
+    const std::string possible = fmt::format(
+        "they may be {}{}bf16, fp16 or fp32; {} needs a recipe whose GEMMs and gathers take it",
+        own, own.empty() ? "" : ", ", to_string(weights));
+    if (weights != gemms)
       note("state.weights", "GEMMs of precision {} do not take weights in {}: {}",
            precision_text(parallel_), to_string(weights), possible);
-    else if (!parallel_.recipe.gathers_weights)
+    else
       note("state.weights", "software of {} gathers weights in bf16, and every rank casts all: {}",
            parallel_.recipe.id, possible);
   }

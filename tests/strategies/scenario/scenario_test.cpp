@@ -183,6 +183,13 @@ TEST_CASE("precision decides what is kept of weights and gradients") {
   CHECK(error_of(kSmall, {"cluster.gpu=b200-sxm-180gb", "parallel.precision=mxfp8",
                           "parallel.state.weights=fp8_block"})
             .find("software of mxfp8 gathers weights in bf16") != std::string::npos);
+  CHECK(error_of(kSmall, {"cluster.gpu=b200-sxm-180gb", "parallel.precision=fp8-rowwise",
+                          "parallel.state.weights=fp8"})
+            .find("software of fp8-rowwise gathers weights in bf16") != std::string::npos);
+  CHECK(error_of(kSmall, {"cluster.gpu=b200-sxm-180gb", "parallel.precision=fp8-blockwise",
+                          "parallel.state.weights=fp8"})
+            .find("they may be fp8_block, bf16, fp16 or fp32; fp8 needs a recipe whose GEMMs "
+                  "and gathers take it") != std::string::npos);
   // A GEMM takes operands of its own type: no other narrow one is read as it is kept.
   for (const auto& [recipe, weights] :
        {std::pair{"bf16", "fp8"}, std::pair{"bf16", "nvfp4"}, std::pair{"fp8-delayed", "nvfp4"},

@@ -92,20 +92,20 @@ TEST_CASE("what casts before it gathers stores casts where tensor parallelism ga
 
 // TransformerEngine, pytorch/module/base.py, get_weight_workspace; Megatron-LM,
 // core/distributed/param_and_grad_buffer.py, of MXFP8.
-TEST_CASE("casts of weights are held where the software holds them, and gathered but for MXFP8") {
+// pytorch/ao, float8/config.py: enable_fsdp_float8_all_gather is for one scale per tensor.
+TEST_CASE("casts of weights are held where the software holds them, and gathered if it does so") {
   for (const std::string& id : device_ids(kPrecisions)) {
     CAPTURE(id);
     const PrecisionRecipe recipe = shipped(id);
     const bool engine = recipe.weights_once && id != "fp8-deepseek";
     CHECK(recipe.kept_weights == (engine ? 2 : 0));
-    CHECK(recipe.gathers_weights == (id != "mxfp8"));
+    CHECK(recipe.gathers_weights == (id != "mxfp8" && id != "fp8-rowwise"));
   }
   CHECK_THROWS_WITH(recipe_from(R"({"name": "p", "extends": "fp8-rowwise",
                       "kept_weights": {"value": 1, "source": "a test of it"}})"),
                     doctest::Contains("kept_weights: weights are cast for every GEMM"));
 }
 
-// Bytes per number: 2 read and 1 written per copy, with 1 of scale per 32 (mxfp8), 4 per 128
 // configs/precisions/fp8-current.json keeps one layer at either end. T5: 2 and 3 layers.
 TEST_CASE(
     "a recipe under which no layer runs in its type is refused, unless the output layer does") {
@@ -142,6 +142,7 @@ TEST_CASE(
   std::filesystem::remove(file);
 }
 
+// Bytes per number: 2 read and 1 written per copy, with 1 of scale per 32 (mxfp8), 4 per 128
 // (blockwise); 2 more read where a maximum is taken first.
 TEST_CASE("casts move what their scales need") {
   CHECK(shipped("fp8-delayed").casts == CastFigures{1, 4});
