@@ -6,6 +6,15 @@
 
 namespace lockstep {
 
+namespace {
+
+[[nodiscard]] bool recomputes_experts(const ParallelConfig& of) {
+  if (of.recompute != Recompute::selective) return of.recompute != Recompute::none;
+  return of.recompute_modules.contains(RecomputeModule::moe);
+}
+
+}  // namespace
+
 std::optional<std::string> pairs_problem(const ParallelConfig& of) {
   if (!of.overlaps(Overlap::ep_pairs) || of.ep == 1) return {};
   const bool ordered = of.pp == 1 || of.schedule == PipelineOrder::interleaved ||
@@ -18,6 +27,11 @@ std::optional<std::string> pairs_problem(const ParallelConfig& of) {
         name_of(pipeline_names(), of.schedule));
   if (of.zero == 3)
     return "\"ep_pairs\" takes two layers in turn, and ZeRO-3 gathers one at a time";
+  if (!of.pairs_recompute_experts && recomputes_experts(of))
+    return fmt::format(
+        "\"ep_pairs\" with recompute {}: the software stack cannot recompute experts then "
+        "(pairs_recompute_experts is false); recompute may be none, or selective without moe",
+        recompute_text(of));
   return {};
 }
 

@@ -212,6 +212,7 @@ struct ParallelConfig {
   /// Along tp each rank sends a part of a gradient that all have to the stage before; false: all
   /// of it. Set by the software stack.
   bool gradient_messages_in_parts = true;
+  bool pairs_recompute_experts = true;  // ep_pairs; set by the software stack
   /// Load of the busiest expert over the mean load, limited by the capacity factor; none: balanced
   /// experts, or full ones with a capacity factor.
   std::optional<double> expert_skew{};

@@ -234,6 +234,7 @@ void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& para
   if (!stack) return;
   parts.parallel.form = stack->form;
   parts.parallel.gradient_messages_in_parts = stack->gradient_messages_in_parts;
+  parts.parallel.pairs_recompute_experts = stack->pairs_recompute_experts;
   if (parts.parallel.recipe.of_stack) parts.parallel.recipe.id = stack->fp8;
   if (parts.parallel.capacity_factor == 0) parts.parallel.token_counts = stack->token_counts;
   parts.overlap_of_stack = !says(parallel, "overlap");

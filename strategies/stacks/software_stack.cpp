@@ -322,6 +322,11 @@ class StackReader {
          "each sends all of it (default: true)"},
         stack_.gradient_messages_in_parts, read_flag);
     take_default(in,
+                 {"pairs_recompute_experts",
+                  "Overlap ep_pairs goes with recomputation of experts: all kinds but selective "
+                  "without module moe (default: true)"},
+                 stack_.pairs_recompute_experts, read_flag);
+    take_default(in,
                  {"token_counts",
                   "Experts without a capacity, ep above 1: what goes with the all-to-all of tokens "
                   "(default: nothing, as if all ranks knew how many each gets)"},

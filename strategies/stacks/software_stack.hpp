@@ -68,6 +68,8 @@ struct SoftwareStack {
   std::optional<GradientReduction> reduction_with_pipeline = GradientReduction::last_microbatch;
   /// Along tp ranks send gradients to the stage before in parts.
   bool gradient_messages_in_parts = true;
+  /// Whether Overlap::ep_pairs goes with recomputation of experts.
+  bool pairs_recompute_experts = true;
   /// Of experts without a capacity.
   TokenCounts token_counts{};
   /// Traffic that is overlapped, unless a scenario specifies it.

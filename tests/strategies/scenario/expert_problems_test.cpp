@@ -37,6 +37,32 @@ TEST_CASE("pairs of microbatches need a schedule that has them") {
   CHECK(!pairs_problem(of));
 }
 
+// Megatron-LM, core/pipeline_parallel/combined_1f1b.py: overlap_moe_expert_parallel_comm forbids
+// recompute_granularity full and recompute_modules moe. torchtitan's every second GEMM has experts
+// among them.
+TEST_CASE("pairs of microbatches recompute experts only where the software stack can") {
+  ParallelConfig of = experts_on_ranks();
+  of.overlap = {Overlap::ep_pairs};
+  const auto impossible = [&of](Recompute how, std::set<RecomputeModule> modules) {
+    of.recompute = how;
+    of.recompute_modules = std::move(modules);
+    of.pairs_recompute_experts = true;
+    CHECK(!pairs_problem(of));
+    of.pairs_recompute_experts = false;
+    return says(pairs_problem(of), "pairs_recompute_experts is false");
+  };
+  using enum RecomputeModule;
+  for (const Recompute how :
+       {Recompute::full, Recompute::every_second_layer, Recompute::every_second_gemm})
+    CHECK(impossible(how, {core_attn}));
+  CHECK(impossible(Recompute::selective, {layernorm, moe}));
+  CHECK_FALSE(impossible(Recompute::selective, {layernorm, moe_act}));
+  CHECK_FALSE(impossible(Recompute::none, {core_attn}));
+  of.recompute = Recompute::full;
+  of.overlap = {Overlap::ep};
+  CHECK(!pairs_problem(of));
+}
+
 TEST_CASE("gradients of weights are put off where another microbatch's tokens travel") {
   ParallelConfig of = experts_on_ranks();
   CHECK(!delay_problem(of));

@@ -74,6 +74,18 @@ TEST_CASE("gradients by the precision of the weights, or in one for all") {
   CHECK(bridge.gradient_passes == std::set<GradientPass>{GradientPass::zero});
 }
 
+// Megatron-LM, core/pipeline_parallel/combined_1f1b.py; DeepSeek has software of its own.
+TEST_CASE("Megatron-Core pairs no microbatches whose experts it recomputes") {
+  for (const char* id : {"transformer-engine", "megatron-bridge-performance", "nemo-2023"}) {
+    CAPTURE(id);
+    CHECK_FALSE(find_software_stack(kStacks, id).pairs_recompute_experts);
+  }
+  for (const char* id : {"hai-llm", "fsdp2"}) {
+    CAPTURE(id);
+    CHECK(find_software_stack(kStacks, id).pairs_recompute_experts);
+  }
+}
+
 // DeepSpeed runtime/zero/stage_1_and_2.py (0.19.6), allreduce_and_scatter: a bucket of ZeRO-1 is
 // all-reduced, of which each rank copies its part. Megatron-LM's distributed optimizer scatters.
 TEST_CASE("DeepSpeed's ZeRO-1 all-reduces gradients, Megatron-LM's scatters their sum") {

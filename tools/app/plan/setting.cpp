@@ -62,6 +62,7 @@ void LayoutDefaults::apply(ParallelConfig& to) const {
   to.form = parallel.form;
   to.token_counts = parallel.token_counts;
   to.gradient_messages_in_parts = parallel.gradient_messages_in_parts;
+  to.pairs_recompute_experts = parallel.pairs_recompute_experts;
   to.gradient_passes = parallel.gradient_passes;
   to.scatter_gradients = parallel.scatter_gradients;
   to.reduce_gradients = parallel.reduce_gradients;

@@ -43,6 +43,7 @@ void check_equal(const ParallelConfig& walked, const ParallelConfig& read) {
   CHECK(walked.token_counts == read.token_counts);
   CHECK(walked.gradient_passes == read.gradient_passes);
   CHECK(walked.gradient_messages_in_parts == read.gradient_messages_in_parts);
+  CHECK(walked.pairs_recompute_experts == read.pairs_recompute_experts);
   CHECK(walked.bucket_form.usual == read.bucket_form.usual);
   CHECK(walked.bucket_form.first == read.bucket_form.first);
   CHECK(walked.bucket_form.whole_without_overlap == read.bucket_form.whole_without_overlap);
