@@ -214,14 +214,14 @@ void take_recipe(ObjectReader& in, const std::optional<ValueReader>& parallel, P
                      fmt::format("; or a type: {}", fmt::join(keys_of(precision_names()), ", ")));
   }
   if (!file) return;
-  const auto found = or_noted(in.self().problems(),
-                              [&] { return load_precision_recipe(*file, folders.configs).recipe; });
+  const auto found =
+      or_noted(in.self().problems(), [&] { return load_precision_recipe(*file, folders.configs); });
   if (!found) return;
   const std::string id = of_stack ? recipe.id : name_of_file(recipe.id, *file, folders);
-  recipe = *found;
+  recipe = parts.cluster ? found->on(parts.cluster->cluster.device) : found->recipe;
   recipe.id = id;
   recipe.of_stack = of_stack;
-  parts.parallel.precision = found->products;
+  parts.parallel.precision = recipe.products;
 }
 
 /// How the stack lays the model down; a stack that is not there has been noted.

@@ -82,6 +82,7 @@ class TransposedOperands {
 }  // namespace
 
 void transpose_gathered(TrainingStepAssembly& step) {
+  if (step.parallel.recipe.kept_weights == 1) return;  // GEMMs take rows and columns
   TransposedOperands{step}.run();
 }
 

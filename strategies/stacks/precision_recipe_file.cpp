@@ -1,5 +1,6 @@
 #include "strategies/stacks/precision_recipe_file.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +27,20 @@ bool read_flag(const ValueReader& value) {
 
 int read_copies(const ValueReader& value) {
   return static_cast<int>(value.integer(0, 2));
+}
+
+std::optional<AnyLayout> read_any_layout(const ValueReader& value) {
+  return value.object([](ObjectReader& in) {
+    AnyLayout out;
+    const std::string peak =
+        in.required({"requires_peak", "Such devices have a peak in this precision"})
+            .one_of("precision", {kPrecisionNames.begin(), kPrecisionNames.end()});
+    const auto* const found = std::ranges::find(kPrecisionNames, peak);
+    if (found != kPrecisionNames.end())
+      out.peak = static_cast<Precision>(found - kPrecisionNames.begin());
+    out.traffic = in.number({"traffic", "Bytes moved per element by a cast"}, 0, kMost);
+    return std::optional{out};
+  });
 }
 
 int read_layers(const ValueReader& value) {
@@ -103,14 +118,21 @@ class RecipeReader {
     take(in,
          {"kept_weights",
           "Copies of weights that are cast once a step, by rows and by columns, which are held "
-          "next to the weights from step to step, but with ZeRO-3, which gathers and casts again "
-          "(default: 0)"},
+          "next to the weights from step to step, but with ZeRO-3, which gathers and casts again; "
+          "1: "
+          "GEMMs take it by rows and by columns, so that nothing is transposed (default: 0)"},
          false, recipe_.kept_weights, read_copies);
     take(in,
          {"gathers_weights",
           "Whether weights that are kept in at most 8 bits (state.weights) are gathered so; false: "
           "in 16 bits, so that state.weights may not be less (default: true)"},
          false, recipe_.gathers_weights, read_flag);
+    take(in,
+         {"any_layout",
+          "With one scale per tensor, on devices whose GEMMs in 8 bits take an operand by rows or "
+          "by "
+          "columns: one copy of an operand, so that nothing is transposed (default: as on others)"},
+         false, file_.any_layout, read_any_layout);
     if (recipe_.kept_weights > 0 && !recipe_.weights_once && !in.describes())
       in.note("kept_weights",
               "weights are cast for every GEMM: \"weights\" of casts is not \"once\"");
@@ -173,6 +195,14 @@ PrecisionRecipeFile read_recipe(ObjectReader& in, const std::filesystem::path& f
 }
 
 }  // namespace
+
+PrecisionRecipe PrecisionRecipeFile::on(const Device& device) const {
+  PrecisionRecipe out = recipe;
+  if (!any_layout || recipe.products != Dtype::fp8 || !device.peak(any_layout->peak)) return out;
+  out.kept_weights = std::min(out.kept_weights, 1);
+  out.casts.traffic = any_layout->traffic;
+  return out;
+}
 
 PrecisionRecipeFile read_precision_recipe(const JsonDocument& document, std::string id,
                                           const std::filesystem::path& configs) {

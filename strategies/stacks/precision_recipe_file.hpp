@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,23 @@
 
 namespace lockstep {
 
+/// Where GEMMs in 8 bits take an operand by rows or by columns: one copy of an operand with one
+/// scale per tensor serves all.
+struct AnyLayout {
+  Precision peak = Precision::kFp4;  // that devices with such GEMMs have
+  double traffic = 0;                // of a cast, bytes per element
+};
+
 /// A file of configs/precisions (schema configs/schema/precision.schema.json): every parameter is
 /// {"value": ..., "source": ...}.
 struct PrecisionRecipeFile {
   std::string name;
   PrecisionRecipe recipe{};
+  std::optional<AnyLayout> any_layout{};
   std::vector<FigureSource> sources{};
+
+  /// The recipe as it runs on a device.
+  [[nodiscard]] PrecisionRecipe on(const Device& device) const;
 };
 
 /// A file that `extends` another of its folder, or a shipped one of `configs`, only contains

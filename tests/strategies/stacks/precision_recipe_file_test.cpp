@@ -154,6 +154,28 @@ TEST_CASE("casts move what their scales need") {
         doctest::Approx(2 + 2 + 2 * (0.5 + 1.0 / 16)).epsilon(1e-3));
 }
 
+// Without the copy by columns, a byte less; devices of any_layout's peak, with one scale per
+// tensor.
+TEST_CASE("a recipe runs on devices whose GEMMs take any layout with one copy of each operand") {
+  const auto on = [](const char* id, const char* device) {
+    return load_precision_recipe(kPrecisions / (std::string{id} + ".json"))
+        .on(load_device(kConfigs / "devices" / (std::string{device} + ".json")));
+  };
+  for (const char* id : {"fp8-delayed", "fp8-current"}) {
+    CAPTURE(id);
+    CHECK(on(id, "h100-sxm5-80gb") == shipped(id));
+    CHECK(on(id, "b200-sxm-180gb").kept_weights == 1);
+    CHECK(on(id, "gb300-nvl72").casts.traffic == shipped(id).casts.traffic - 1);
+  }
+  for (const char* id : {"fp8-blockwise", "mxfp8", "nvfp4", "fp8-tensorwise", "fp8-rowwise"}) {
+    CAPTURE(id);
+    CHECK(on(id, "b200-sxm-180gb") == shipped(id));
+  }
+  CHECK_THROWS_WITH(recipe_from(R"({"name": "p", "extends": "fp8-delayed", "any_layout":
+                      {"value": {"requires_peak": "fp5", "traffic": 3}, "source": "a test"}})"),
+                    doctest::Contains("any_layout"));
+}
+
 TEST_CASE("schema and reader accept all shipped recipes and refuse the same changes") {
   const SchemaAgreement both{kConfigs / "schema/precision.schema.json",
                              [](std::string_view text) { (void)recipe_from(text); }};

@@ -2,6 +2,7 @@
 
 #include "sim/program/kernel/kernel.hpp"
 #include "sim/trace/memory/memory.hpp"
+#include "strategies/scenario/scenario.hpp"
 #include "strategies/step/build_program.hpp"
 #include "tests/strategies/step/step_under_test.hpp"
 
@@ -236,6 +237,44 @@ TEST_CASE("casts of weights are held next to the weights, once or by rows and co
           copies * numbers * 33 / 32);
     CHECK(buffers(copies, Dtype::nvfp4) - buffers(0, Dtype::nvfp4) == copies * numbers * 9 / 16);
   }
+}
+
+/// A step of the GPT above on 2 of the GPUs of a cluster, with a recipe of configs/precisions.
+[[nodiscard]] TrainingStepUnderTest on_cluster(const std::string& cluster,
+                                               const std::string& recipe) {
+  const std::string text = R"({"cluster": {"file": ")" + cluster + R"(", "ranks": 2},
+    "model": {"name": "gpt", "layers": 2, "hidden": 128, "heads": 8, "ffn": 512, "seq": 64,
+              "vocab": 128},
+    "parallel": {"tp": 2, "sequence_parallel": true, "micro_batch": 2, "global_batch": 2,
+                 "precision": ")" +
+                           recipe + R"("}, "stack": "transformer-engine"})";
+  const Scenario scenario =
+      read_scenario(parse_json(text, "gpt.json"), "gpt", {}, LOCKSTEP_SOURCE_DIR "/configs");
+  return {scenario.model, scenario.parallel};
+}
+
+// TransformerEngine pytorch/utils.py, is_non_tn_fp8_gemm_supported: compute capability 10.
+TEST_CASE("on Blackwell casts with one scale per tensor have no copy by columns") {
+  const auto transposes = [](const TrainingStepUnderTest& step) {
+    int out = 0;
+    for (const RoleOperation& each : step.role().operations)
+      out += each.operation->name.ends_with(".transpose") ? 1 : 0;
+    return out;
+  };
+  const auto buffers = [](const TrainingStepUnderTest& step) {
+    return resident_bytes(step.role())[Category::buffer].count();
+  };
+  const TrainingStepUnderTest hopper = on_cluster("dgx-h100", "fp8-delayed");
+  const TrainingStepUnderTest blackwell = on_cluster("dgx-b200", "fp8-delayed");
+  // A byte of each weight of both layers, which two ranks share.
+  CHECK(buffers(hopper) - buffers(blackwell) == 2 * kLinear / 2);
+  CHECK(transposes(hopper) == 2 * 4);
+  CHECK(transposes(blackwell) == 0);
+  CHECK(hopper.program().casts.traffic - blackwell.program().casts.traffic == 1);
+  // Scales of blocks run along what a GEMM adds up: rows and columns have scales of their own.
+  CHECK(buffers(on_cluster("dgx-h100", "fp8-blockwise")) ==
+        buffers(on_cluster("dgx-b200", "fp8-blockwise")));
+  CHECK(on_cluster("dgx-b200", "fp8-blockwise").program().casts.traffic == 4.06);
 }
 
 TEST_CASE("with ZeRO-3 gathered weights are cast anew, and no cast is held") {
