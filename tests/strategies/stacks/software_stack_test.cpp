@@ -74,6 +74,25 @@ TEST_CASE("gradients by the precision of the weights, or in one for all") {
   CHECK(bridge.gradient_passes == std::set<GradientPass>{GradientPass::zero});
 }
 
+// torchtitan: fused AdamW since 6e4988550 reads fp32 weights, gradients and two moments and writes
+// all but gradients; activation_checkpoint.py has early_stop=False.
+TEST_CASE("torchtitan since 2025 updates in one kernel and recomputes layers to their end") {
+  const SoftwareStack before = find_software_stack(kStacks, "fsdp2");
+  const SoftwareStack since = find_software_stack(kStacks, "fsdp2-2025");
+  CHECK(before.form.stops_early);
+  CHECK_FALSE(since.form.stops_early);
+  const auto update = static_cast<std::size_t>(OperationKind::update);
+  // Norm and clipping: 4 and 8 bytes, a kernel each, as before; in units of 4 + 24 bytes.
+  const double fused = 4.0 * (4 + 3);
+  CHECK(since.kinds[update].traffic == doctest::Approx((fused + 12) / 28).epsilon(0.002));
+  CHECK(since.kinds[update].kernels == before.kinds[update].kernels - 8 + 1);
+  for (std::size_t i = 0; i < kOperationKinds; ++i) {
+    if (i == update) continue;
+    CHECK(since.kinds[i].kernels == before.kinds[i].kernels);
+    CHECK(since.kinds[i].traffic == before.kinds[i].traffic);
+  }
+}
+
 // Megatron-LM, core/pipeline_parallel/combined_1f1b.py; DeepSeek has software of its own.
 TEST_CASE("Megatron-Core pairs no microbatches whose experts it recomputes") {
   for (const char* id : {"transformer-engine", "megatron-bridge-performance", "nemo-2023"}) {
