@@ -416,8 +416,8 @@ class LayoutProblemCheck {
     }
   }
 
-  /// As Transformer Engine has it: windows with all-to-alls and all-gathers, sinks with all-to-alls,
-  /// where a rank has the whole sequence of its heads (TransformerEngine,
+  /// As Transformer Engine has it: windows with all-to-alls and all-gathers, sinks with
+  /// all-to-alls, where a rank has the whole sequence of its heads (TransformerEngine,
   /// dot_product_attention/context_parallel.py, attn_forward_func_with_cp).
   void check_windows(const TransformerConfig& model, int ring) {
     const bool windowed = model.window && model.window->size < model.sequence;

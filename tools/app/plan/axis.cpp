@@ -93,9 +93,8 @@ constexpr std::array<std::string_view, 4> kOrderAxes{"tp", "cp", "dp", "pp"};
   if (key == "seq") return "model.seq";
   const std::string first = key.substr(0, key.find('.'));
   const std::vector<ParallelField>& fields = parallel_fields();
-  const bool known = std::any_of(fields.begin(), fields.end(), [&](const ParallelField& field) {
-    return field.key == first;
-  });
+  const bool known = std::any_of(fields.begin(), fields.end(),
+                                 [&](const ParallelField& field) { return field.key == first; });
   return known && first != "stages" ? "parallel." + key : key;
 }
 
