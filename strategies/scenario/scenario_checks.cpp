@@ -87,10 +87,12 @@ void check_precision(ObjectReader& in, const ScenarioParts& parts) {
                         "have; {} has none",
                         precision_text(parts.parallel), needed, in_quotes(device.id)));
   } else if (precision == Dtype::nvfp4 && !takes_nvfp4(device)) {
-    note_at(in, "parallel.precision",
-            fmt::format("{} needs units for scales of 16 numbers, which only devices with the "
-                        "kernels \"blackwell\" or \"rubin\" have; the fp4 of {} is MXFP4, with scales of 32",
-                        precision_text(parts.parallel), in_quotes(device.id)));
+    note_at(
+        in, "parallel.precision",
+        fmt::format(
+            "{} needs units for scales of 16 numbers, which only devices with the "
+            "kernels \"blackwell\" or \"rubin\" have; the fp4 of {} is MXFP4, with scales of 32",
+            precision_text(parts.parallel), in_quotes(device.id)));
   } else if (parts.sustained && *parts.sustained > *peak) {
     note_at(in, "sustained",
             fmt::format("sustained = {} is above the dense {} peak of {}, {}",
