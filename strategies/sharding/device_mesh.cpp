@@ -1,6 +1,7 @@
 #include "strategies/sharding/device_mesh.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -82,11 +83,20 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
   return out;
 }
 
+/// A group that cannot be cut out: `left` of its ranks should come from the factor `at` and those
+/// outside it, and neither divides the other.
+struct Uncut {
+  std::string group;
+  int left = 1;
+  Factor at;
+};
+
 /// Adds the innermost `inner` ranks of the selected factors to one axis and the rest to another,
-/// splitting a factor if necessary. False if that is impossible. `selected` must not depend on the
-/// names of these axes.
-[[nodiscard]] bool divide(Factors& factors, bool (*selected)(const Factor&), int inner,
-                          const std::string& inner_name, const std::string& outer_name) {
+/// splitting a factor if necessary; what is in the way, if that is impossible. `inner` must divide
+/// their product. `selected` must not depend on the names of these axes.
+[[nodiscard]] std::optional<Uncut> divide(Factors& factors, bool (*selected)(const Factor&),
+                                          int inner, const std::string& inner_name,
+                                          const std::string& outer_name) {
   int product = 1;
   for (std::size_t i = 0; i < factors.size(); ++i) {
     if (!selected(factors[i])) continue;
@@ -96,7 +106,7 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
     }
     const int left = inner / product;
     if (left % factors[i].size != 0) {
-      if (factors[i].size % left != 0) return false;
+      if (factors[i].size % left != 0) return Uncut{inner_name, left, factors[i]};
       Factor outer = factors[i];
       outer.size /= left;
       factors[i].size = left;
@@ -105,7 +115,8 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
     product *= factors[i].size;
     factors[i].axes.insert(inner_name);
   }
-  return product == inner;
+  LOCKSTEP_CHECK(product == inner);
+  return std::nullopt;
 }
 
 [[nodiscard]] Factors factors_of(const ParallelConfig& parallel, std::int64_t kv_heads,
@@ -133,11 +144,12 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
              : parallel.dp * parallel.cp * parallel.stage_copies() / parallel.outer_degree();
 }
 
-[[nodiscard]] bool divide(Factors& factors, const ParallelConfig& parallel) {
-  return divide(factors, is_data, parallel.dp / parallel.outer_degree(), "inner", "outer") &&
-         divide(factors, is_tensor, parallel.expert_tp(), "etp", "tp_outside_etp") &&
-         divide(factors, is_outside_experts, parallel.ep, "ep", "edp") &&
-         divide(factors, is_inner_replica, shard_size(parallel), "shard", "replicate");
+[[nodiscard]] std::optional<Uncut> divide(Factors& factors, const ParallelConfig& parallel) {
+  auto out = divide(factors, is_data, parallel.dp / parallel.outer_degree(), "inner", "outer");
+  if (!out) out = divide(factors, is_tensor, parallel.expert_tp(), "etp", "tp_outside_etp");
+  if (!out) out = divide(factors, is_outside_experts, parallel.ep, "ep", "edp");
+  if (!out) out = divide(factors, is_inner_replica, shard_size(parallel), "shard", "replicate");
+  return out;
 }
 
 /// "dp", or "dp.0", "dp.1" where there are several.
@@ -159,6 +171,84 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
                    factor.mirrored});
   }
   return out;
+}
+
+/// "dp * cp * 2 copies": the ranks that shard_ranks divides.
+[[nodiscard]] std::string replica_words(const ParallelConfig& with) {
+  return fmt::format("dp * cp{}{}", with.stage_copies() > 1 ? " * 2 copies" : "",
+                     with.outer_degree() > 1 ? " / outer_replicas" : "");
+}
+
+/// The setting whose group cannot be cut out, and the ranks that it is cut out of.
+struct CutGroup {
+  const char* key;
+  int ParallelConfig::*degree;
+  int of;
+  std::string words;
+};
+
+[[nodiscard]] CutGroup cut_group(const Uncut& uncut, const ParallelConfig& with) {
+  const int replicas = with.dp * with.cp;
+  if (uncut.group == "etp") return {"etp", &ParallelConfig::etp, with.tp, "tp"};
+  if (uncut.group == "ep" && with.expert_tp() == with.tp)
+    return {"ep", &ParallelConfig::ep, replicas, "dp * cp"};
+  if (uncut.group == "ep")
+    return {"ep", &ParallelConfig::ep, with.tp / with.expert_tp() * replicas, "tp / etp * dp * cp"};
+  return {"shard_ranks", &ParallelConfig::shard_ranks,
+          replicas * with.stage_copies() / with.outer_degree(), replica_words(with)};
+}
+
+/// What else is possible: the nearest degrees, or the axes in another order.
+[[nodiscard]] std::string possible_cuts(const CutGroup& group, ParallelConfig with,
+                                        std::int64_t kv_heads, int ulysses) {
+  const auto possible = [&] {
+    Factors factors = factors_of(with, kv_heads, ulysses);
+    return !divide(factors, with);
+  };
+  const int degree = with.*group.degree;
+  std::vector<std::string> out;
+  const auto try_degree = [&](int other) {
+    if (group.of % other != 0) return false;
+    with.*group.degree = other;
+    if (!possible()) return false;
+    out.push_back(fmt::format("{}", other));
+    return true;
+  };
+  for (int other = degree; --other > 0 && !try_degree(other);) {
+  }
+  for (int other = degree; ++other <= group.of && !try_degree(other);) {
+  }
+  with.*group.degree = degree;
+  for (std::size_t i = with.order.front() == "tp" ? 1 : 0; i < with.order.size(); ++i) {
+    for (std::size_t j = i + 1; j < with.order.size(); ++j) {
+      std::swap(with.order[i], with.order[j]);
+      if (possible()) {
+        out.push_back(
+            fmt::format("{} with parallel.order {}", degree, fmt::join(with.order, ", ")));
+        return fmt::format("{}", fmt::join(out, " or "));
+      }
+      std::swap(with.order[i], with.order[j]);
+    }
+  }
+  return fmt::format("{}", fmt::join(out, " or "));
+}
+
+[[nodiscard]] std::string uncut_problem(const Uncut& uncut, const ParallelConfig& with,
+                                        std::int64_t kv_heads, int ulysses) {
+  const CutGroup group = cut_group(uncut, with);
+  const auto axis = [&]() -> std::pair<const char*, int> {
+    if (uncut.at.axes.contains("copies")) return {"copies", with.stage_copies()};
+    if (is_tensor(uncut.at)) return {"tp", with.tp};
+    return uncut.at.axes.contains("cp") ? std::pair{"cp", with.cp} : std::pair{"dp", with.dp};
+  }();
+  const std::string part =
+      uncut.at.size == axis.second ? "" : fmt::format("the {} adjacent of ", uncut.at.size);
+  return fmt::format(
+      "{} = {} divides {} = {}, but groups of adjacent ranks ({}, fastest first) would have {} "
+      "along "
+      "{}{} = {} and slower axes, and neither divides the other; possible: {}",
+      group.key, with.*group.degree, group.words, group.of, fmt::join(with.order, ", "), uncut.left,
+      part, axis.first, axis.second, possible_cuts(group, with, kv_heads, ulysses));
 }
 
 }  // namespace
@@ -194,22 +284,16 @@ std::optional<std::string> mesh_problem(const ParallelConfig& parallel, std::int
     return fmt::format("outer_replicas = {} does not divide dp = {}", outer, parallel.dp);
   const int copies = parallel.stage_copies();
   if (replicas * copies / outer % shard_size(parallel) != 0) {
-    return fmt::format("shard_ranks = {} does not divide dp * cp{}{} = {}", parallel.shard_ranks,
-                       copies > 1 ? " * 2 copies" : "", outer > 1 ? " / outer_replicas" : "",
-                       replicas * copies / outer);
+    return fmt::format("shard_ranks = {} does not divide {} = {}", parallel.shard_ranks,
+                       replica_words(parallel), replicas * copies / outer);
   }
   const int ulysses = ulysses_degree(parallel, gpus_per_node);
   if (parallel.cp % ulysses != 0) {
     return fmt::format("ulysses = {} does not divide cp = {}", ulysses, parallel.cp);
   }
   Factors factors = factors_of(parallel, kv_heads, ulysses);
-  if (!divide(factors, parallel)) {
-    return fmt::format(
-        "ep = {} and {} shards cannot both be cut out of {}dp = {} and cp = {} (all-to-alls of {}, "
-        "rings of {}); factors of the fastest of them in the order, or of all, would be possible",
-        parallel.ep, shard_size(parallel),
-        etp < parallel.tp ? fmt::format("tp / etp = {}, ", parallel.tp / etp) : "", parallel.dp,
-        parallel.cp, ulysses, parallel.cp / ulysses);
+  if (const auto uncut = divide(factors, parallel)) {
+    return uncut_problem(*uncut, parallel, kv_heads, ulysses);
   }
   const auto apart = [](const Factor& factor) {
     return factor.axes.contains("ep") && factor.axes.contains("outer");
@@ -224,7 +308,7 @@ std::optional<std::string> mesh_problem(const ParallelConfig& parallel, std::int
 
 Mesh device_mesh(const ParallelConfig& parallel, std::int64_t kv_heads, int gpus_per_node) {
   Factors factors = factors_of(parallel, kv_heads, ulysses_degree(parallel, gpus_per_node));
-  LOCKSTEP_CHECK(divide(factors, parallel));
+  LOCKSTEP_CHECK(!divide(factors, parallel));
   static constexpr std::array kAxes{"tp",   "cp",    "dp",         "pp",    "dp_cp",     "outer",
                                     "etp",  "ep",    "edp",        "shard", "replicate", "ulysses",
                                     "ring", "tp_kv", "ulysses_kv", "copies"};

@@ -129,12 +129,7 @@ class LayoutProblemCheck {
 
   void check_mesh() {
     if (const auto problem = mesh_problem(parallel_, kv_heads(), gpus_per_node_)) {
-      note(parallel_.dp % parallel_.outer_degree() != 0 ? "outer_replicas"
-           : parallel_.tp % parallel_.expert_tp() != 0  ? "etp"
-           : parallel_.ep > 1                           ? "ep"
-           : parallel_.shard_ranks > 0                  ? "shard_ranks"
-                                                        : "cp",
-           "{}", *problem);
+      note(problem->substr(0, problem->find(' ')), "{}", *problem);
     }
   }
 

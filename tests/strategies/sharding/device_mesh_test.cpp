@@ -181,6 +181,33 @@ TEST_CASE("heads of keys: the part of tp and of ulysses that cuts them") {
   CHECK(group(both, 0, "ulysses_kv") == std::vector<int>{0, 4});
 }
 
+// tp 2 inside cp 3: adjacent are groups of 2, 6, 12 and 24, or with dp next to tp of 2, 4, 8
+// and 24.
+TEST_CASE("groups that are not cut out by whole axes are refused by name, with what is possible") {
+  ParallelConfig with = layout(2, 3, 4, 1);
+  with.etp = 1;
+  with.ep = 4;
+  CHECK(mesh_problem(with, 0, 8) ==
+        "ep = 4 divides tp / etp * dp * cp = 24, but groups of adjacent ranks (tp, cp, dp, pp, "
+        "fastest first) would have 2 along cp = 3 and slower axes, and neither divides the other; "
+        "possible: 2 or 6 or 4 with parallel.order tp, dp, cp, pp");
+  for (const int ep : {2, 6, 12, 24}) {
+    with.ep = ep;
+    CHECK(!mesh_problem(with, 0, 8));
+  }
+  with.ep = 1;
+  with.shard_ranks = 2;
+  CHECK(mesh_problem(with, 0, 8) ==
+        "shard_ranks = 2 divides dp * cp = 12, but groups of adjacent ranks (tp, cp, dp, pp, "
+        "fastest first) would have 2 along cp = 3 and slower axes, and neither divides the other; "
+        "possible: 1 or 3 or 2 with parallel.order tp, dp, cp, pp");
+  with.shard_ranks = 0;
+  with.ep = 4;
+  with.order = {"tp", "dp", "cp", "pp"};
+  REQUIRE(!mesh_problem(with, 0, 8));
+  CHECK(group(device_mesh(with, 0, 8), 0, "ep") == std::vector<int>{0, 1, 2, 3});
+}
+
 TEST_CASE("meshes that cannot be say why") {
   ParallelConfig with = layout(1, 2, 3, 1);
   with.ep = 4;
@@ -191,7 +218,11 @@ TEST_CASE("meshes that cannot be say why") {
   // 3 ranks of cp inside 2 of dp: a group of two would have to cut the three.
   with = layout(1, 3, 2, 1);
   with.ep = 2;
-  CHECK(mesh_problem(with, 0, 8).has_value());
+  CHECK(
+      mesh_problem(with, 0, 8) ==
+      "ep = 2 divides dp * cp = 6, but groups of adjacent ranks (tp, cp, dp, pp, fastest first) "
+      "would have 2 along cp = 3 and slower axes, and neither divides the other; possible: 1 or 3 "
+      "or 2 with parallel.order tp, dp, cp, pp");
   with.order = {"tp", "dp", "cp", "pp"};  // dp inside: it is the two
   CHECK(!mesh_problem(with, 0, 8));
   // 6 ranks of cp in all-to-alls of 2, which share a node of 8 / 3 GPUs: three experts' parts would
@@ -199,7 +230,11 @@ TEST_CASE("meshes that cannot be say why") {
   with = layout(3, 6, 1, 1);
   with.cp_kind = ContextKind::both;
   with.ep = 3;
-  CHECK(mesh_problem(with, 12, 8).has_value());
+  CHECK(
+      mesh_problem(with, 12, 8) ==
+      "ep = 3 divides dp * cp = 6, but groups of adjacent ranks (tp, cp, dp, pp, fastest first) "
+      "would have 3 along the 2 adjacent of cp = 6 and slower axes, and neither divides the other; "
+      "possible: 2 or 6");
   with.ulysses = 3;
   CHECK(!mesh_problem(with, 12, 8));
 }
