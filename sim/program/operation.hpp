@@ -76,9 +76,10 @@ struct Communication {
   std::string group{};      // name in reports: tp, cp, ep, dp, pp, embedding
   /// send, receive: the peer's position along `over` relative to the own, modulo its size.
   int offset = 0;
-  TrafficWeight traffic_weight = 1;     // on links that others use at the same time
-  std::optional<TokenCopies> copies{};  // all_to_all; none: each token once for each of its experts
-  bool rides = false;  // in the messages of another exchange: has none, and takes no time
+  TrafficWeight traffic_weight = 1;  // on links that others use at the same time
+  /// all_to_all of tokens; none: each token once for each of its experts. With it, tensors after
+  /// the first travel in the messages of that one, without bytes of their own.
+  std::optional<TokenCopies> copies{};
 };
 
 /// The matrices of one size in a stack. Every item of the stack is `row_parts` * `column_parts`

@@ -69,8 +69,8 @@ void reduce_maxima(TrainingStepAssembly& step);
 /// (sharding/transposed_operands.cpp).
 void transpose_gathered(TrainingStepAssembly& step);
 /// With the dispatcher deepep, all-to-alls of experts carry one copy of a token per rank, and
-/// between nodes one per node (sharding/experts/expert_copies.hpp); the router's weights are in the
-/// same messages.
+/// between nodes one per node (sharding/experts/expert_copies.hpp); the router's weights are part
+/// of the same exchange: they are sorted before, and their gradients used after it.
 void deduplicate_tokens(TrainingStepAssembly& step);
 /// With ParallelConfig::expert_skew, scales Dim::slot of tensors with sharded experts, and so their
 /// GEMMs, messages and memory, to the load of the rank with the busiest expert, the first of each

@@ -1,7 +1,10 @@
 #include "strategies/sharding/experts/expert_copies.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/base/check.hpp"
@@ -68,6 +71,85 @@ class Choices {
   return std::max<std::int64_t>(0, end - begin);
 }
 
+[[nodiscard]] bool is_token_exchange(const Operation& operation) {
+  return operation.communication && operation.communication->group == "ep" &&
+         operation.communication->collective == Collective::all_to_all;
+}
+
+[[nodiscard]] bool shares(const std::vector<Ref>& some, const std::vector<Ref>& others) {
+  return std::any_of(some.begin(), some.end(), [&](const Ref& ref) {
+    return std::find(others.begin(), others.end(), ref) != others.end();
+  });
+}
+
+void add(std::vector<Ref>& to, const std::vector<Ref>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+using Body = std::vector<Operation>;
+
+/// Moves what `riding`, a later operation, needs in front of `host`; returns the host's new place.
+std::size_t move_needed(Body& body, std::size_t host, std::size_t riding) {
+  std::vector<Ref> needed = body[riding].reads;
+  Body before;
+  Body rest;
+  for (std::size_t i = riding; i-- > host;) {
+    const bool moves = shares(body[i].writes, needed);
+    LOCKSTEP_CHECK(i > host || !moves);
+    if (moves) add(needed, body[i].reads);
+    (moves ? before : rest).push_back(std::move(body[i]));
+  }
+  const auto moved = static_cast<std::ptrdiff_t>(before.size());
+  const auto at = body.begin() + static_cast<std::ptrdiff_t>(host);
+  std::move(before.rbegin(), before.rend(), at);
+  std::move(rest.rbegin(), rest.rend(), at + moved);
+  return host + before.size();
+}
+
+/// Moves what follows from `riding`, an earlier operation, behind `host`; returns its new place.
+std::size_t move_following(Body& body, std::size_t riding, std::size_t host) {
+  std::vector<Ref> made = body[riding].writes;
+  Body rest;
+  Body behind;
+  for (std::size_t i = riding + 1; i <= host; ++i) {
+    const bool moves = shares(body[i].reads, made) || shares(body[i].writes, made);
+    LOCKSTEP_CHECK(i < host || !moves);
+    if (moves) add(made, body[i].writes);
+    (moves ? behind : rest).push_back(std::move(body[i]));
+  }
+  const auto at = body.begin() + static_cast<std::ptrdiff_t>(riding) + 1;
+  std::move(behind.begin(), behind.end(), std::move(rest.begin(), rest.end(), at));
+  return riding + rest.size();
+}
+
+/// The nearest exchange of tokens the same way.
+[[nodiscard]] std::size_t host_of(const Body& body, std::size_t riding) {
+  const Communication& how = *body[riding].communication;
+  std::optional<std::size_t> out;
+  const auto distance = [&](std::size_t i) { return i > riding ? i - riding : riding - i; };
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    if (!body[i].communication || !body[i].communication->copies) continue;
+    const Communication& other = *body[i].communication;
+    if (other.joined != how.joined || other.over != how.over) continue;
+    if (!out || distance(i) < distance(*out)) out = i;
+  }
+  LOCKSTEP_CHECK(out);
+  return *out;
+}
+
+/// The exchange of weights becomes part of that of their tokens.
+void join(Body& body, std::size_t riding) {
+  std::size_t host = host_of(body, riding);
+  if (host < riding) {
+    host = move_needed(body, host, riding);
+  } else {
+    host = move_following(body, riding, host);
+  }
+  add(body[host].reads, body[riding].reads);
+  add(body[host].writes, body[riding].writes);
+  body.erase(body.begin() + static_cast<std::ptrdiff_t>(riding));
+}
+
 }  // namespace
 
 double share_of_tokens(const TokenCopies& copies, int units) {
@@ -89,22 +171,29 @@ void deduplicate_tokens(TrainingStepAssembly& step) {
   const ExpertsConfig& experts = *step.model.transformer()->experts;
   constexpr double kScales = 1 + 4.0 / 128;  // fp8: 4 bytes for 128 numbers (DeepEP low-precision
                                              // dispatch, x = (fp8, scales))
+  const auto slots_of = [&](const Operation& operation) -> const Tensor& {
+    return step.graph.tensors[operation.reads.front().tensor];
+  };
+  const auto of_weights = [&](const Operation& operation) {
+    return is_token_exchange(operation) && find_extent(slots_of(operation), Dim::hidden) == nullptr;
+  };
   for (Block& block : step.graph.blocks) {
     for (auto* operations : {&block.forward, &block.backward}) {
       for (Operation& operation : *operations) {
-        if (!operation.communication) continue;
+        if (!is_token_exchange(operation) || of_weights(operation)) continue;
         Communication& how = *operation.communication;
-        if (how.group != "ep" || how.collective != Collective::all_to_all) continue;
-        const Tensor& slots = step.graph.tensors[operation.reads.front().tensor];
-        how.rides = find_extent(slots, Dim::hidden) == nullptr;  // the router's weights
-        if (how.rides) continue;
         how.copies = TokenCopies{.experts = experts.experts,
                                  .top_k = experts.top_k,
                                  .groups = experts.groups,
                                  .group_top_k = experts.group_top_k,
-                                 .widening = slots.dtype == Dtype::fp8 ? kScales : 1,
+                                 .widening = slots_of(operation).dtype == Dtype::fp8 ? kScales : 1,
                                  .returns = how.joined == Dim::expert,
                                  .multiprocessors = step.parallel.dispatch_sms};
+      }
+      for (;;) {
+        const auto riding = std::find_if(operations->begin(), operations->end(), of_weights);
+        if (riding == operations->end()) break;
+        join(*operations, static_cast<std::size_t>(riding - operations->begin()));
       }
     }
   }

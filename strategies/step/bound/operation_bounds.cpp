@@ -86,7 +86,10 @@ fold::Key OperationBounds::key_of(const std::vector<int>& ranks) const {
 }
 
 Bytes OperationBounds::message_of(const Program& program, const Operation& operation) {
-  if (operation.communication && operation.communication->rides) return {};
+  if (operation.communication && operation.communication->copies) {
+    return std::max(local_total(program, {operation.reads.front()}),
+                    local_total(program, {operation.writes.front()}));
+  }
   return std::max(local_total(program, operation.reads), local_total(program, operation.writes));
 }
 

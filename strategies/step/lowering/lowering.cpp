@@ -317,11 +317,11 @@ class Lowerer {
 
 Bytes message_of(const RoleProgram& role, const RoleOperation& operation) {
   const auto& how = operation.operation->communication;
-  if (how && how->rides) return {};
   const auto total = [&](const IndexList& instances) {
     Bytes sum;
     for (const std::uint32_t instance : instances) {
       sum += local_bytes(role.program->mesh, role.tensor(instance));
+      if (how && how->copies) break;
     }
     return sum;
   };

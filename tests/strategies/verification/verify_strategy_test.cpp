@@ -87,6 +87,28 @@ TEST_CASE("every shipped scenario trains as one device does, also in simulated o
   }
 }
 
+// Groups of 12 on nodes of 8 are 8 + 4 and 4 + 8: ranks finish the exchange of tokens at different
+// times, and then have the weights that came with them.
+TEST_CASE("weights come with their tokens where a group of experts covers nodes unequally") {
+  for (const std::string overlap : {"[]", R"(["ep_pairs"])"}) {
+    CAPTURE(overlap);
+    const Scenario scenario = load_scenario(
+        kConfigs + "/scenarios/expert-dispatch.json",
+        {"cluster.nodes=3", "parallel.dp=24", "parallel.ep=12", "parallel.global_batch=48",
+         "parallel.overlap=" + overlap, "model.experts.count=12", "variants=[]"},
+        kConfigs);
+    ShrinkLimits limits;
+    limits.kept = {"parallel.dp", "parallel.ep", "model.experts.count"};
+    const ShrunkLayout layout =
+        shrink(scenario.model, scenario.parallel, scenario.cluster.cluster.gpus_per_node(), limits);
+    REQUIRE(layout.parallel.ep == 12);
+    const VerificationReport report =
+        verify_strategy(layout.model, layout.parallel, layout.gpus_per_node, on(scenario));
+    CHECK(report.problem() == "");
+    CHECK(report.order);
+  }
+}
+
 TEST_CASE("float32 trains as one device does within its own bound, and no closer") {
   VerificationOptions options = two_steps();
   options.float32 = true;
