@@ -84,7 +84,7 @@ void append(Factors& factors, int size, std::set<std::string> axes) {
 }
 
 /// A group that cannot be cut out: `left` of its ranks should come from the factor `at` and those
-/// outside it, and neither divides the other.
+/// outside it, and neither divides the other; without axes: there are fewer ranks.
 struct Uncut {
   std::string group;
   int left = 1;
@@ -92,8 +92,8 @@ struct Uncut {
 };
 
 /// Adds the innermost `inner` ranks of the selected factors to one axis and the rest to another,
-/// splitting a factor if necessary; what is in the way, if that is impossible. `inner` must divide
-/// their product. `selected` must not depend on the names of these axes.
+/// splitting a factor if necessary; what is in the way, if that is impossible. `selected` must not
+/// depend on the names of these axes.
 [[nodiscard]] std::optional<Uncut> divide(Factors& factors, bool (*selected)(const Factor&),
                                           int inner, const std::string& inner_name,
                                           const std::string& outer_name) {
@@ -115,8 +115,8 @@ struct Uncut {
     product *= factors[i].size;
     factors[i].axes.insert(inner_name);
   }
-  LOCKSTEP_CHECK(product == inner);
-  return std::nullopt;
+  if (product == inner) return std::nullopt;
+  return Uncut{inner_name, inner / product, {}};
 }
 
 [[nodiscard]] Factors factors_of(const ParallelConfig& parallel, std::int64_t kv_heads,
@@ -236,6 +236,7 @@ struct CutGroup {
 [[nodiscard]] std::string uncut_problem(const Uncut& uncut, const ParallelConfig& with,
                                         std::int64_t kv_heads, int ulysses) {
   const CutGroup group = cut_group(uncut, with);
+  LOCKSTEP_CHECK(!uncut.at.axes.empty());  // mesh_problem() refuses what does not divide
   const auto axis = [&]() -> std::pair<const char*, int> {
     if (uncut.at.axes.contains("copies")) return {"copies", with.stage_copies()};
     if (is_tensor(uncut.at)) return {"tp", with.tp};

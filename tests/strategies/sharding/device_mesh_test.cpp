@@ -208,6 +208,19 @@ TEST_CASE("groups that are not cut out by whole axes are refused by name, with w
   CHECK(group(device_mesh(with, 0, 8), 0, "ep") == std::vector<int>{0, 1, 2, 3});
 }
 
+// 2 KV heads cut tp 6 into 3 inside 2. A divisor of 6 that is possible alone would leave ep 12 too
+// few of the 24 ranks (etp 6: 4) or would do (etp 1, whose ep takes 6 and 2).
+TEST_CASE("what is possible instead of a tensor-parallel degree of experts is so with all groups") {
+  ParallelConfig with = layout(6, 1, 4, 1);
+  with.etp = 2;
+  with.ep = 12;
+  CHECK(
+      mesh_problem(with, 2, 8) ==
+      "etp = 2 divides tp = 6, but groups of adjacent ranks (tp, cp, dp, pp, fastest first) would "
+      "have 2 along the 3 adjacent of tp = 6 and slower axes, and neither divides the other; "
+      "possible: 1");
+}
+
 TEST_CASE("meshes that cannot be say why") {
   ParallelConfig with = layout(1, 2, 3, 1);
   with.ep = 4;
