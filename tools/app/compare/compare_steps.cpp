@@ -117,6 +117,7 @@ class Between {
     const std::string file = request.document ? request.document->file : request.file;
     request.document = JsonDocument{file, with_changes(a_, changes_, mask)};
     request.overrides.clear();
+    request.nic.reset();  // the document has it
     try {
       return run_step(request).throughput.step;
     } catch (const Error& error) {

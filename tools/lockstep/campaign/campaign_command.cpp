@@ -34,7 +34,7 @@ struct Options {
   std::vector<std::string> against;
   std::vector<std::string> overrides;  // of all scenarios
   std::vector<std::string> changes;    // of a second one, which is the first with them
-  RunOptions given = none_given();     // changes of parts and fidelity, of all scenarios
+  RunOptions given = none_given();     // changes of parts, fidelity and fold, of all scenarios
   bool ignore_memory = false;
   CampaignRequest campaign;
   JobsOptions jobs;
@@ -72,9 +72,9 @@ ConfigError in_own_words(const ConfigError& error, const Options& given) {
 void add_jobs_to(CampaignRequest& request, const Options& given) {
   if (!given.against.empty() || !given.changes.empty())
     throw UsageError("--job: jobs run together; --against and --change compare layouts of one job");
-  if (changes_parts(given.given) || !given.given.fidelity.empty())
+  if (changes_parts(given.given) || !given.given.fidelity.empty() || !given.given.fold.empty())
     throw UsageError(
-        "--job: --set-rank, --gpu-speed, --set-link, --fail and --fidelity are of one job");
+        "--job: --set-rank, --gpu-speed, --set-link, --fail, --fidelity and --fold are of one job");
   const StepOf step_of = [&given](const std::string& text) {
     TrainingStepRequest out = step_source(text).options.step;
     out.ignore_memory = out.ignore_memory || given.ignore_memory;
@@ -185,6 +185,7 @@ void add_campaign(const Command& app) {
   command->group("Slow and failed parts");
   add_part_changes(*command, given->given);
   add_fidelity(*command, given->given.fidelity);
+  add_fold(*command, given->given.fold);
   command->group("Several jobs");
   add_jobs(*command, given->jobs);
   command->group("Results");

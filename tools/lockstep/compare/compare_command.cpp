@@ -32,12 +32,11 @@ struct Options {
   OutputStyle style;
 };
 
-/// Of results, which record the options of their runs.
+/// Of results, which record the options of their runs. A NIC speed is among the scenario's values.
 bool options_differ(const RunOptions& a, const RunOptions& b) {
   return a.network != b.network || a.fidelity != b.fidelity || a.gpu_speeds != b.gpu_speeds ||
          a.rank_settings != b.rank_settings || a.step.links.set_links != b.step.links.set_links ||
-         a.step.links.failed != b.step.links.failed || a.step.calibration != b.step.calibration ||
-         a.step.nic != b.step.nic;
+         a.step.links.failed != b.step.links.failed || a.step.calibration != b.step.calibration;
 }
 
 void compare(const Options& given) {
@@ -47,8 +46,7 @@ void compare(const Options& given) {
   if (!given.steps.has_second())
     throw UsageError(
         "compare: expected a second step: SCENARIO|RESULT|POINT, or --change KEY=VALUE or "
-        "--set-rank "
-        "17=0.8 of the first");
+        "--set-rank 17=0.8 of the first");
   const StepSource first = given.steps.first_step();
   const StepSource second = given.steps.second_step();
   const RunOptions& a = first.options;
@@ -105,7 +103,8 @@ void add_compare(const Command& app) {
       "Examples:\n"
       "  lockstep compare llama7b-256 --change parallel.tp=4 --change parallel.dp=16\n"
       "  lockstep compare pipeline-gpipe pipeline-1f1b --details\n"
-      "  lockstep compare pipeline-gpipe pipeline-1f1b --set-rank 1=0.8");
+      "  lockstep compare pipeline-gpipe pipeline-1f1b --set-rank 1=0.8\n"
+      "  lockstep compare zero-7b5-3 --nic 100G");
   command->resets(given);
   command->callback([given] {
     if (!given->report.empty()) check_report(given->report, "--report");

@@ -175,6 +175,28 @@ void add_set_rank(const Command& command, RunOptions& run) {
       ->allow_extra_args(false);
 }
 
+void add_nic(const Command& command, RunOptions& run) {
+  command.add_option("--nic", run.nic, "Speed of every NIC and fabric link, e.g. 200G")
+      ->type_name("RATE");
+}
+
+void add_calibration(const Command& command, RunOptions& run) {
+  command
+      .add_option("--calibration", run.step.calibration,
+                  "Calibration, a file or the name of a shipped one, that overrides the shipped "
+                  "parameters: kernel times of one machine "
+                  "(and NVLinks, if it has several GPUs), or a fit to results (`calibrate --from`)")
+      ->type_name("FILE");
+}
+
+void add_ignore_memory(const Command& command, RunOptions& run) {
+  command.add_flag("--ignore-memory", run.step.ignore_memory,
+                   "Simulate even if the memory of a rank does not fit");
+}
+
+constexpr const char* kNetwork =
+    "fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole messages, first in "
+    "first out";
 constexpr const char* kFidelity =
     "all: every rank and transfer on one network; representatives: one rank of each role; auto: "
     "all where that is quick, folded or not";
@@ -192,8 +214,7 @@ void add_draw_seed(const Command& command, RunOptions& run) {
 void add_what_ifs(const Command& command, RunOptions& run) {
   add_gpu_speed(command, run);
   add_draw_seed(command, run);
-  command.add_option("--nic", run.nic, "Speed of every NIC and fabric link, e.g. 200G")
-      ->type_name("RATE");
+  add_nic(command, run);
   add_link_changes(command, run.step.links);
 }
 
@@ -216,10 +237,15 @@ void add_fold(const Command& command, std::string& fold) {
 void add_changed_simulation(const Command& command, RunOptions& run) {
   command.group("Slow and failed parts");
   add_part_changes(command, run);
+  add_nic(command, run);
   add_draw_seed(command, run);
   command.group("Simulation");
   add_fidelity(command, run.fidelity);
   add_fold(command, run.fold);
+  command.add_option("--network", run.network, std::string{kNetwork} + " (default: fluid)")
+      ->type_name("MODEL");
+  add_calibration(command, run);
+  add_ignore_memory(command, run);
 }
 
 void add_classes(const Command& command, RunOptions& run) {
@@ -231,20 +257,9 @@ void add_simulation(const Command& command, RunOptions& run) {
   command.add_option("--fidelity", run.fidelity, kFidelity)
       ->type_name("auto|all|representatives")
       ->capture_default_str();
-  command
-      .add_option("--network", run.network,
-                  "fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole "
-                  "messages, first in first out")
-      ->type_name("MODEL")
-      ->capture_default_str();
-  command
-      .add_option("--calibration", run.step.calibration,
-                  "Calibration, a file or the name of a shipped one, that overrides the shipped "
-                  "parameters: kernel times of one machine "
-                  "(and NVLinks, if it has several GPUs), or a fit to results (`calibrate --from`)")
-      ->type_name("FILE");
-  command.add_flag("--ignore-memory", run.step.ignore_memory,
-                   "Simulate even if the memory of a rank does not fit");
+  command.add_option("--network", run.network, kNetwork)->type_name("MODEL")->capture_default_str();
+  add_calibration(command, run);
+  add_ignore_memory(command, run);
 }
 
 void add_folding(const Command& command, RunOptions& run) {

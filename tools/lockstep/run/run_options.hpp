@@ -61,8 +61,8 @@ void add_draw_seed(const Command& command, RunOptions& run);
 void add_fidelity(const Command& command, std::string& fidelity);
 /// --fold; empty: not given.
 void add_fold(const Command& command, std::string& fold);
-/// The groups of options of commands that simulate steps with slow and failed parts: these, --seed,
-/// --fidelity and --fold.
+/// The groups of options of commands that simulate steps with slow and failed parts: these, --nic,
+/// --seed, --fidelity, --fold, --network, --calibration and --ignore-memory.
 void add_changed_simulation(const Command& command, RunOptions& run);
 /// --classes.
 void add_classes(const Command& command, RunOptions& run);

@@ -196,24 +196,41 @@ void note_other_result(const StepSource& source, const TrainingStepResult& resul
                     to_string(result.throughput.step), kWhy));
 }
 
+namespace {
+
+/// How a step is simulated, as far as it was given. Returns whether anything was.
+bool set_simulation(const RunOptions& given, RunOptions& to) {
+  bool out = given.step.ignore_memory;
+  const auto set = [&out](const std::string& from, std::string& into) {
+    if (from.empty()) return;
+    into = from;
+    out = true;
+  };
+  set(given.fidelity, to.fidelity);
+  set(given.fold, to.fold);
+  set(given.network, to.network);
+  set(given.step.calibration, to.step.calibration);
+  to.step.ignore_memory = to.step.ignore_memory || given.step.ignore_memory;
+  return out;
+}
+
+}  // namespace
+
 StepSource step_source(const std::string& text, std::vector<std::string> overrides,
                        const RunOptions& given) {
   StepSource out = step_source(text, with_seed(std::move(overrides), given));
   add_part_changes_of(given, out.options);
-  if (!given.fidelity.empty()) out.options.fidelity = given.fidelity;
-  if (!given.fold.empty()) out.options.fold = given.fold;
+  const bool simulated_otherwise = set_simulation(given, out.options);
   out.options.classes = given.classes;
   out.options.step = step_request_of(out.options);
-  if (changes_parts(given) || !given.fidelity.empty() || !given.fold.empty())
-    out.is_as_written = false;
+  if (changes_parts(given) || simulated_otherwise) out.is_as_written = false;
   return out;
 }
 
 StepSource TwoStepsOptions::first_step() const {
   if (!second_alone_has_parts()) return step_source(scenario, overrides, given);
   RunOptions plain = none_given();
-  plain.fidelity = given.fidelity;
-  plain.fold = given.fold;
+  (void)set_simulation(given, plain);
   plain.classes = given.classes;
   return step_source(scenario, overrides, plain);
 }

@@ -24,8 +24,9 @@ struct StepSource {
 [[nodiscard]] StepSource step_source(const std::string& text,
                                      const std::vector<std::string>& overrides = {});
 
-/// The same with the changes of parts, seed, fidelity and fold of `given`; empty ones are those of
-/// the scenario, result or point. Its classes, if `given` has them.
+/// The same with the changes of parts, seed, fidelity, fold, network, calibration and ignored
+/// memory of `given`; empty ones are those of the scenario, result or point. Its classes, if
+/// `given` has them.
 [[nodiscard]] StepSource step_source(const std::string& text, std::vector<std::string> overrides,
                                      const RunOptions& given);
 
@@ -35,11 +36,12 @@ struct StepSource {
 /// SCENARIO|RESULT|POINT, for step_source().
 void add_step_source(const Command& command, std::string& text);
 
-/// Of a command line without such options: fidelity and fold are those of the step.
+/// Of a command line without such options: fidelity, fold and network are those of the step.
 [[nodiscard]] inline RunOptions none_given() {
   RunOptions out;
   out.fidelity.clear();
   out.fold.clear();
+  out.network.clear();
   return out;
 }
 
@@ -58,8 +60,9 @@ struct TwoStepsOptions {
   std::string second;
   std::vector<std::string> overrides;  // of both
   std::vector<std::string> changes;    // of the second alone
-  /// Changes of parts, seed, fidelity, fold and classes: of both; without `second` and `changes` of
-  /// the only step, or with `parts_make_second` the second step is the first one with them.
+  /// Changes of parts, seed, how steps are simulated, and classes: of both; without `second` and
+  /// `changes` of the only step, or with `parts_make_second` the second step is the first one with
+  /// them.
   RunOptions given = none_given();
   bool parts_make_second = false;
 

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 
 #include "tests/tools/new_file.hpp"
 #include "tests/tools/run_command.hpp"
@@ -16,6 +17,8 @@ using Json = nlohmann::ordered_json;
 const std::string kDraws = " --set-rank random:50%=0.7..0.9 --seed 3";
 const std::string kPlan =
     "lockstep plan pipeline-1f1b --fix overlap=none --fix zero=0 --fix micro_batch=1";
+
+const std::string kOneFigure = " --elasticities --no-layout --no-spreads --figure 'matmul rate'";
 
 Json run_of(const std::string& scenario) {
   return json_of("lockstep run " + scenario + " --suggest 0 --no-variants");
@@ -150,6 +153,67 @@ TEST_CASE("plan simulates layouts at the fidelity asked for, and its store has t
   CHECK(contains(run_command(plan + " --fidelity some").err,
                  "--fidelity: expected auto, all or representatives, got \"some\""));
   CHECK(contains(output_of(plan + " --fidelity all --emit slurm"), "--fidelity all"));
+}
+
+/// zero-7b5-3 gathers its weights over the network: NICs of half the speed take longer.
+TEST_CASE("compare and sensitivity take the NIC speed that run has") {
+  const std::string slow = "zero-7b5-3 --nic 50G";
+  const Json run = run_of(slow);
+  const Json plain = run_of("zero-7b5-3");
+  REQUIRE(run.at("step_time_s") > plain.at("step_time_s"));
+  const Json compared = json_of("lockstep compare " + slow);  // the second step alone has it
+  CHECK(step_row(compared).at("a_s") == plain.at("step_time_s"));
+  CHECK(step_row(compared).at("b_s") == run.at("step_time_s"));
+  CHECK(compared.at("changes_b") == "--nic 50G");
+  // One change, of the fabric, which makes all of the difference.
+  CHECK(contains(output_of("lockstep compare " + slow), "cluster.fabric"));
+  CHECK_FALSE(contains(output_of("lockstep compare " + slow), "Shapley"));
+  const Json sensitive = json_of("lockstep sensitivity " + slow + kOneFigure);
+  CHECK(sensitive.at("step_time_s") == run.at("step_time_s"));
+}
+
+TEST_CASE("compare and sensitivity take network, calibration and ignored memory, as run does") {
+  const TemporaryFile slow(R"({"name": "slow", "summary": "a test",
+    "stacks": {"fsdp2": {"host_time": "1 ms", "source": "a test"}}})");
+  // Between two sites, replicas share links, which alpha-beta leaves out.
+  for (const auto& [scenario, option] :
+       {std::pair<std::string, std::string>{"hsdp-two-sites", " --network alpha-beta"},
+        {"zero-7b5-3", " --calibration " + slow.path()}}) {
+    CAPTURE(option);
+    const Json run = run_of(scenario + option);
+    REQUIRE(run.at("step_time_s") != run_of(scenario).at("step_time_s"));
+    const Json compared =
+        json_of("lockstep compare " + scenario + " zero-7b5-2 --shapley 0" + option);
+    CHECK(step_row(compared).at("a_s") == run.at("step_time_s"));
+    CHECK(step_row(compared).at("b_s") == run_of("zero-7b5-2" + option).at("step_time_s"));
+    CHECK(json_of("lockstep sensitivity " + scenario + kOneFigure + option).at("step_time_s") ==
+          run.at("step_time_s"));
+  }
+  const std::string misfit = "gpt3-a100-memory";
+  for (const std::string& command :
+       {"compare " + misfit + " --change seed=2", "sensitivity " + misfit + kOneFigure}) {
+    CAPTURE(command);
+    CHECK(run_command("lockstep " + command).status == 1);
+    CHECK(run_command("lockstep " + command + " --ignore-memory").status == 0);
+    CHECK(contains(run_command("lockstep " + command + " --network tcp").err, "--network: "));
+    CHECK(contains(run_command("lockstep " + command + " --nic fast").err, "--nic: expected"));
+    CHECK(run_command("lockstep " + command + " --calibration /no.json").status == 2);
+  }
+}
+
+/// Folded or not, times are the same to the picosecond; the largest steps are possible only folded.
+TEST_CASE("campaign takes --fold") {
+  const std::string campaign =
+      "lockstep campaign pipeline-1f1b typical-failures --replicates 2 --set-campaign steps=1000";
+  CHECK(json_of(campaign + " --fold off").at("outcomes") == json_of(campaign).at("outcomes"));
+  CHECK(contains(run_command(campaign + " --fold on").err, "--fold: expected auto or off"));
+  const std::string large =
+      "--set-rank 17=0.8 --fidelity all --fold off "
+      "--ignore-memory --set parallel.global_batch=8192";
+  const std::string refusal = "16384 ranks are simulated one by one";
+  CHECK(
+      contains(run_command("lockstep campaign llama3-405b-16k-h100 typical-failures " + large).err,
+               refusal));
 }
 
 TEST_CASE("a campaign has the changes of parts in every step") {

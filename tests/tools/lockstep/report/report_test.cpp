@@ -262,6 +262,8 @@ TEST_CASE("report of a step with slow and failed parts is the page that run --re
       "pipeline-1f1b --suggest 0 --set-rank 1=0.8",
       "pipeline-1f1b --suggest 0 --set-rank random:50%=0.7..0.9 --seed 3",
       "pipeline-1f1b --suggest 0 --gpu-speed all=0.95",
+      "zero-7b5-3 --suggest 0 --nic 50G",
+      "pipeline-1f1b --suggest 0 --set-rank 1=0.8 --network alpha-beta --ignore-memory",
       "zero-7b5-3 --suggest 0 --fidelity representatives --fail rail3 "
       "--set-link rail0 bandwidth=50%"};
   for (const std::string& each : options) {

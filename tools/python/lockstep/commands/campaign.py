@@ -31,6 +31,7 @@ _CAMPAIGN = (
     ("set_link", "--set-link", "pairs"),
     ("fail", "--fail", "texts"),
     ("fidelity", "--fidelity", "text"),
+    ("fold", "--fold", "text"),
     ("job", "--job", "texts"),
     ("place", "--place", "texts"),
     ("gpus", "--gpus", "integer"),
@@ -58,6 +59,7 @@ def campaign(
     set_link: Optional[Pairs] = None,
     fail: Optional[Texts] = None,
     fidelity: Optional[Text] = None,
+    fold: Optional[Text] = None,
     job: Optional[Texts] = None,
     place: Optional[Texts] = None,
     gpus: Optional[int] = None,
@@ -100,6 +102,8 @@ def campaign(
         repeatable
     fidelity: all: every rank and transfer on one network; representatives: one rank of
         each role; auto: all where that is quick, folded or not (default: auto)
+    fold: auto: equivalent ranks are simulated once, to the same picosecond; off:
+        individually (default: auto)
     job: Another training job at the same time on other GPUs of this scenario's cluster,
         with KEY=VALUE after it: "llama7b-256 parallel.tp=4"; repeatable. Prints how much
         the jobs slow each other down

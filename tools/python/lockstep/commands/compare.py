@@ -22,9 +22,13 @@ _COMPARE = (
     ("gpu_speed", "--gpu-speed", "assignments"),
     ("set_link", "--set-link", "pairs"),
     ("fail", "--fail", "texts"),
+    ("nic", "--nic", "text"),
     ("seed", "--seed", "integer"),
     ("fidelity", "--fidelity", "text"),
     ("fold", "--fold", "text"),
+    ("network", "--network", "text"),
+    ("calibration", "--calibration", "text"),
+    ("ignore_memory", "--ignore-memory", "flag"),
     ("classes", "--classes", "flag"),
     ("shapley", "--shapley", "integer"),
     ("details", "--details", "flag"),
@@ -42,9 +46,13 @@ def compare(
     gpu_speed: Optional[Assignments] = None,
     set_link: Optional[Pairs] = None,
     fail: Optional[Texts] = None,
+    nic: Optional[Text] = None,
     seed: Optional[int] = None,
     fidelity: Optional[Text] = None,
     fold: Optional[Text] = None,
+    network: Optional[Text] = None,
+    calibration: Optional[Text] = None,
+    ignore_memory: bool = False,
     classes: bool = False,
     shapley: Optional[int] = None,
     details: bool = False,
@@ -74,11 +82,18 @@ def compare(
         or bandwidth="25 GB/s" and latency="5 us", separated by commas; repeatable
     fail: Remove a link, or all links of a switch, NIC, node or rail, and reroute;
         repeatable
+    nic: Speed of every NIC and fabric link, e.g. 200G
     seed: Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)
     fidelity: all: every rank and transfer on one network; representatives: one rank of
         each role; auto: all where that is quick, folded or not (default: auto)
     fold: auto: equivalent ranks are simulated once, to the same picosecond; off:
         individually (default: auto)
+    network: fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole
+        messages, first in first out (default: fluid)
+    calibration: Calibration, a file or the name of a shipped one, that overrides the
+        shipped parameters: kernel times of one machine (and NVLinks, if it has several
+        GPUs), or a fit to results (`calibrate --from`)
+    ignore_memory: Simulate even if the memory of a rank does not fit
     classes: Print the equivalence classes of ranks and how they differ
     shapley: Maximum number n of changes attributed by Shapley values, by 2^n simulations;
         more are attributed in sequence; 0: none is attributed (default: 6)

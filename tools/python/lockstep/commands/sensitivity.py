@@ -28,9 +28,13 @@ _SENSITIVITY = (
     ("gpu_speed", "--gpu-speed", "assignments"),
     ("set_link", "--set-link", "pairs"),
     ("fail", "--fail", "texts"),
+    ("nic", "--nic", "text"),
     ("seed", "--seed", "integer"),
     ("fidelity", "--fidelity", "text"),
     ("fold", "--fold", "text"),
+    ("network", "--network", "text"),
+    ("calibration", "--calibration", "text"),
+    ("ignore_memory", "--ignore-memory", "flag"),
 )
 
 
@@ -51,9 +55,13 @@ def sensitivity(
     gpu_speed: Optional[Assignments] = None,
     set_link: Optional[Pairs] = None,
     fail: Optional[Texts] = None,
+    nic: Optional[Text] = None,
     seed: Optional[int] = None,
     fidelity: Optional[Text] = None,
     fold: Optional[Text] = None,
+    network: Optional[Text] = None,
+    calibration: Optional[Text] = None,
+    ignore_memory: bool = False,
     progress: Optional[OnProgress] = None,
 ) -> SensitivityResult:
     """How a training step depends on every bandwidth, latency and rate.
@@ -90,11 +98,18 @@ def sensitivity(
         or bandwidth="25 GB/s" and latency="5 us", separated by commas; repeatable
     fail: Remove a link, or all links of a switch, NIC, node or rail, and reroute;
         repeatable
+    nic: Speed of every NIC and fabric link, e.g. 200G
     seed: Seed of ranks and speeds that are drawn, instead of the scenario's (default: 1)
     fidelity: all: every rank and transfer on one network; representatives: one rank of
         each role; auto: all where that is quick, folded or not (default: auto)
     fold: auto: equivalent ranks are simulated once, to the same picosecond; off:
         individually (default: auto)
+    network: fluid: max-min fair shares; alpha-beta: only ports limit; queue: whole
+        messages, first in first out (default: fluid)
+    calibration: Calibration, a file or the name of a shipped one, that overrides the
+        shipped parameters: kernel times of one machine (and NVLinks, if it has several
+        GPUs), or a fit to results (`calibrate --from`)
+    ignore_memory: Simulate even if the memory of a rank does not fit
     progress: Called with a `Progress` while it runs; what it raises ends the run
     """
     return execute(SensitivityResult, "sensitivity", _SENSITIVITY, locals(), progress)
