@@ -174,7 +174,8 @@ TEST_CASE("precision decides what is kept of weights and gradients") {
   // NVFP4 is NVIDIA's; the fp4 of AMD's units is MXFP4 (datasheet of the MI355X).
   CHECK(error_of(kSmall, {"cluster.gpu=mi355x-288gb", "parallel.precision=nvfp4"})
             .find("nvfp4 needs units for scales of 16 numbers") != std::string::npos);
-  for (const char* gpu : {"b200-sxm-180gb", "b300-sxm-270gb", "gb200-nvl72", "gb300-nvl72", "rubin-nvl72"})
+  for (const char* gpu :
+       {"b200-sxm-180gb", "b300-sxm-270gb", "gb200-nvl72", "gb300-nvl72", "rubin-nvl72"})
     CHECK(error_of(kSmall, {std::string{"cluster.gpu="} + gpu, "parallel.precision=nvfp4"})
               .find("scales of 16 numbers") == std::string::npos);
   const std::string unknown = error_of(kSmall, {"parallel.precision=fp9"});
