@@ -411,9 +411,10 @@ class LayoutProblemCheck {
     }
   }
 
-  /// As Transformer Engine has it: windows with all-to-alls and all-gathers, sinks with
-  /// all-to-alls, where a rank has the whole sequence of its heads (TransformerEngine,
-  /// dot_product_attention/context_parallel.py, attn_forward_func_with_cp).
+  /// As Transformer Engine has it for windows: with all-to-alls and all-gathers (TransformerEngine,
+  /// dot_product_attention/context_parallel.py, attn_forward_func_with_cp). It has sinks with
+  /// all-to-alls, where a rank has the whole sequence of its heads; here their gradients have no
+  /// cut.
   void check_windows(const TransformerConfig& model, int ring) {
     const bool windowed = model.window && model.window->size < model.sequence;
     if (ring > 1 && windowed && parallel_.cp_kind != ContextKind::all_gather) {
@@ -422,8 +423,8 @@ class LayoutProblemCheck {
            "cp_kind ulysses and all_gather have them",
            model.window->size, model.sequence);
     }
-    if (model.sinks && (ring > 1 || parallel_.cp_kind != ContextKind::ulysses))
-      note("cp_kind", "attention with sinks needs whole sequences, as cp_kind ulysses has them");
+    if (model.sinks)
+      note("cp", "cp = {}: context parallelism has no attention with sinks", parallel_.cp);
   }
 
   void check_experts(const TransformerConfig& model) {
