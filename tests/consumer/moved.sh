@@ -15,11 +15,11 @@ cp elsewhere/share/lockstep/configs/clusters/star.json elsewhere/share/lockstep/
 cp other/clusters/star.json other/clusters/other-star.json
 
 lockstep=elsewhere/bin/lockstep
-"$lockstep" list clusters | grep -q moved-star || fail "other configs than those of the moved folder"
+"$lockstep" list clusters | grep moved-star >/dev/null || fail "other configs than those of the moved folder"
 "$lockstep" run mlp-two-gpus > step.txt || fail "run fails"
 ln -s "$PWD/$lockstep" link
-./link list clusters | grep -q moved-star || fail "other configs through a symbolic link"
-LOCKSTEP_CONFIGS=other "$lockstep" list clusters | grep -q other-star || fail "LOCKSTEP_CONFIGS is not used"
+./link list clusters | grep moved-star >/dev/null || fail "other configs through a symbolic link"
+LOCKSTEP_CONFIGS=other "$lockstep" list clusters | grep other-star >/dev/null || fail "LOCKSTEP_CONFIGS is not used"
 status=0
 LOCKSTEP_CONFIGS=absent "$lockstep" list clusters 2> error.txt || status=$?
 [[ $status -eq 2 ]] && grep -q 'LOCKSTEP_CONFIGS=absent' error.txt || fail "LOCKSTEP_CONFIGS=absent: exit code $status"
