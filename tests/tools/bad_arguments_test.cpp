@@ -87,7 +87,7 @@ TEST_CASE("a cluster that nobody ships is named") {
   check_all_refused(
       command, {{"--cluster stra", R"(--cluster: no cluster named "stra"; did you mean "star"?)"},
                 {"--cluster xyzzy",
-                 R"(--cluster: no cluster named "xyzzy"; `lockstep list clusters` shows all 39)"},
+                 R"(--cluster: no cluster named "xyzzy"; `lockstep list clusters` shows all 40)"},
                 {"--cluster ''", R"(--cluster: expected FILE, got "")"}});
 }
 

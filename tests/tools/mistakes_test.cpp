@@ -135,7 +135,7 @@ TEST_CASE("a name that is near to none of many is answered with the command that
         "no software stack named \"foo\"; `lockstep list stacks` shows all 16\n"},
        {"run foo", "no scenario named \"foo\"; `lockstep list scenarios` shows all "},
        {"run llama3-70b --set model=foo", "`lockstep list models` shows all "},
-       {"run llama3-70b --set cluster.file=foo", "`lockstep list clusters` shows all 39\n"},
+       {"run llama3-70b --set cluster.file=foo", "`lockstep list clusters` shows all 40\n"},
        {"run llama3-70b --set stack=foo", "`lockstep list stacks` shows all 16\n"},
        {"run llama3-70b --set stack=megtron", "; did you mean \"megatron\"?"},
        {"run deepseek-v2",

@@ -129,7 +129,8 @@ class LayoutProblemCheck {
 
   void check_mesh() {
     if (const auto problem = mesh_problem(parallel_, kv_heads(), gpus_per_node_)) {
-      note(problem->substr(0, problem->find(' ')), "{}", *problem);
+      const std::string key = problem->substr(0, problem->find(' '));
+      note(key == "ulysses" ? "cp" : key, "{}", *problem);
     }
   }
 

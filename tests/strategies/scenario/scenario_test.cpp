@@ -348,7 +348,10 @@ TEST_CASE("modules of recomputation are those of the model") {
   says(error(R"(["layernrm"])"), "no module named \"layernrm\"; did you mean \"layernorm\"?");
   says(error(R"(["mlp", "mlp"])"), "the module \"mlp\" is there already");
   says(error("[]"), "no modules are no recomputation");
-  says(error("mlp"), "/parallel/recompute_modules: expected ");
+  says(error("mlp,layernrm"), "no module named \"layernrm\"; did you mean \"layernorm\"?");
+  CHECK(read(kSmall, {"parallel.recompute=selective", "parallel.recompute_modules=mlp,layernorm"})
+            .parallel.recompute_modules ==
+        std::set{RecomputeModule::layernorm, RecomputeModule::mlp});
   const Scenario found = read(kSmall, {"parallel.recompute=selective",
                                        R"(parallel.recompute_modules=["mlp", "layernorm"])"});
   CHECK(found.parallel.recompute_modules ==
