@@ -77,7 +77,12 @@ Duration OperationBounds::on_host(const Program& program, const Operation& opera
 fold::Key OperationBounds::key_of(const std::vector<int>& ranks) const {
   fold::KeyBuilder key;
   const auto endpoint = [](int rank) { return static_cast<EndpointId>(rank); };
-  const int first = has_equal_nodes(cluster_) ? node_of(cluster_, endpoint(ranks.front())) : 0;
+  const int own = node_of(cluster_, endpoint(ranks.front()));
+  const bool inside = std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
+    return node_of(cluster_, endpoint(rank)) == own;
+  });
+  // Nodes as far apart may have more or fewer switches between them.
+  const int first = inside && has_equal_nodes(cluster_) ? own : 0;
   for (const int rank : ranks) {
     const int node = node_of(cluster_, endpoint(rank));
     key.add(node - first).add(rank - first_rank_of_node(cluster_, node));

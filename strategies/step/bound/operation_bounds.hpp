@@ -68,7 +68,7 @@ class OperationBounds {
   /// ranks; 0: unknown.
   [[nodiscard]] double most_leaving(const std::vector<int>& members) const;
 
-  /// Placement of ranks, relative to the first one's node if nodes are equal.
+  /// Placement of ranks, without the node where all are on one and nodes are equal.
   [[nodiscard]] fold::Key key_of(const std::vector<int>& ranks) const;
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
 
