@@ -457,4 +457,23 @@ TEST_CASE("shapes of a model whose layers repeat are those of all its layers") {
   CHECK(compared > 10);
 }
 
+/// Leaves have 32 nodes: nodes 0 and 4 share one, between 30 and 34 there are two links more.
+TEST_CASE("bounds of messages between nodes do not depend on what was bounded before") {
+  const Device device = load_device(kConfigs + "/devices/h100-sxm5-80gb.json");
+  const auto bounds = [&] {
+    return std::make_unique<OperationBounds>(
+        known_cluster("dgx-h100", 512), device,
+        known_tuning(nccl_tuning_of("transformer-engine", kConfigs).string()),
+        std::map<std::string, std::string>{}, HostRates{});
+  };
+  const auto near_first = bounds();
+  const auto far_first = bounds();
+  const Bytes size = 1_MiB;
+  const Duration near = near_first->message(0, 32, size).latency;
+  const Duration far = far_first->message(240, 272, size).latency;
+  CHECK(near < far);
+  CHECK(near_first->message(240, 272, size).latency == far);
+  CHECK(far_first->message(0, 32, size).latency == near);
+}
+
 }  // namespace lockstep::test
