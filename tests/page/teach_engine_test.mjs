@@ -37,7 +37,9 @@ test('every answer of the page is that of the command, byte for byte', () => {
     if (native.answer === undefined) {
       const { error } = JSON.parse(page);
       assert.ok(error !== undefined, `${request}: the page answers, the command says ${native.error}`);
-      for (const line of error.split('\n')) assert.ok(native.error.includes(line), `${request}: ${error} on the page, ${native.error} by the command`);
+      // The page has the scenarios of its views alone.
+      const uncounted = (text) => text.replace(/(list scenarios` shows all) \d+/, '$1');
+      for (const line of error.split('\n')) assert.ok(uncounted(native.error).includes(uncounted(line)), `${request}: ${error} on the page, ${native.error} by the command`);
       continue;
     }
     ++answers;
