@@ -203,6 +203,7 @@ struct ParallelConfig {
   Bytes bucket{25'000'000};             // of gradients, per reduction
   BucketForm bucket_form{};             // set by the software stack
   std::set<GradientPass> gradient_passes{};  // the same
+  std::optional<Dtype> shards{};             // the same; see has_wide_shards()
   StateConfig state{};
   ModelForm form{};            // set by the software stack
   double capacity_factor = 0;  // of experts; 0: dropless
@@ -229,6 +230,17 @@ struct ParallelConfig {
   /// Whether gradients are summed from buffers that ranks hold whole, with such passes over them.
   [[nodiscard]] bool passes_over_gradients(GradientPass what) const {
     return zero < 2 && exchange == GradientExchange::all_reduce && gradient_passes.contains(what);
+  }
+  /// ZeRO-3: shards of weights and gradients are kept in `shards`, so that those of weights are the
+  /// optimizer's: weights are cast before they are gathered, and gradients before they are reduced,
+  /// which is in the precision of the states' gradients.
+  [[nodiscard]] bool has_wide_shards() const {
+    const bool half = state.weights == Dtype::bf16 || state.weights == Dtype::fp16;
+    return zero == 3 && shards && half && state.master && !state.offload;
+  }
+  /// Precision in which backward passes write gradients of weights.
+  [[nodiscard]] Dtype written_gradients() const {
+    return has_wide_shards() && scatters_every_microbatch() ? state.weights : state.gradients;
   }
   /// Whether all-to-alls of experts have a stream of their own.
   [[nodiscard]] bool overlaps_experts() const {

@@ -34,6 +34,8 @@ struct StageScript {
 /// parallelism). ZeRO shards along `shard`, the innermost part of `over`. Along `outer` replicas
 /// train apart (DiLoCo). `over` includes the copies of a stage of a bidirectional pipeline, each of
 /// which has its own microbatches.
+/// With ParallelConfig::has_wide_shards() `reduced` is `gradient` cast, and `kept` is cast before
+/// it is gathered.
 struct TrainedWeight {
   TensorId weight = 0;    // as the model reads it
   TensorId gradient = 0;  // as backward writes it
@@ -42,9 +44,10 @@ struct TrainedWeight {
   MeshSubAxes shard{};
   MeshSubAxes replicate{};  // `over` without `shard`
   MeshSubAxes outer{};
-  TensorId summed{};  // the reduced gradient, or the rank's shard of it
-  TensorId share{};   // what the optimizer reads: `summed`, or a shard sliced from it
-  TensorId kept{};    // what the optimizer writes: the weight, or its shard
+  TensorId reduced{};  // what ranks reduce: `gradient`, or a copy of it
+  TensorId summed{};   // the reduced gradient, or the rank's shard of it
+  TensorId share{};    // what the optimizer reads: `summed`, or a shard sliced from it
+  TensorId kept{};     // what the optimizer writes: the weight, or its shard
   std::vector<TensorId> states{};
   /// DiLoCo: the weight as of the last outer step, then the outer momentum, sharded like states.
   std::vector<TensorId> outer_states{};

@@ -28,7 +28,10 @@ class Scatters {
     Routine out{"scatter_gradients", {}};
     for (const auto& [over, weights] :
          grouped(scattered_at(call.position), &TrainedWeight::shard)) {
-      if (!over.empty()) out.operations.push_back(scatter(over, weights, call.position));
+      if (!over.empty()) {
+        cast(weights, call.position, out);
+        out.operations.push_back(scatter(over, weights, call.position));
+      }
       if (is_last) sum_replicas(finished(weights, call.position), call.position, out);
     }
     if (out.operations.empty()) return;
@@ -67,13 +70,27 @@ class Scatters {
     return weights;
   }
 
+  /// Into the buffer that is reduced (PyTorch _fsdp_collectives.py, reduce_scatter_copy_in).
+  void cast(const std::vector<TrainedWeight>& weights, int position, Routine& out) const {
+    Operation copy;
+    copy.kind = OperationKind::cast;
+    copy.name = "cast_gradients";
+    copy.purpose = Purpose::backward;
+    for (const TrainedWeight& weight : weights) {
+      if (weight.reduced == weight.gradient) continue;
+      copy.reads.push_back(step_.at(weight.gradient, weight, position));
+      copy.writes.push_back(step_.at(weight.reduced, weight, position));
+    }
+    if (!copy.reads.empty()) out.operations.push_back(std::move(copy));
+  }
+
   [[nodiscard]] Operation scatter(const MeshSubAxes& over,
                                   const std::vector<TrainedWeight>& weights, int position) const {
     Operation sum = collective_of(step_, Collective::reduce_scatter, over, "scatter_gradients");
     sum.stream = stream_of(step_, "dp", step_.parallel.overlaps(Overlap::dp_gradients));
     sum.accumulate = true;
     for (const TrainedWeight& weight : weights) {
-      sum.reads.push_back(step_.at(weight.gradient, weight, position));
+      sum.reads.push_back(step_.at(weight.reduced, weight, position));
       sum.writes.push_back(step_.at(weight.summed, weight, position));
     }
     return sum;

@@ -164,12 +164,13 @@ class Finder {
   }
 
   void keep_gradient(TrainedWeight& out) {
-    out.summed = out.share = out.gradient;
+    out.reduced = out.summed = out.share = out.gradient;
     if (out.shard.empty()) return;
     Tensor shard = tensor(out.gradient);
     shard.name += ".shard";
     shard.partial = without(shard.partial, out.over);
     shard.flat = out.shard;
+    if (step_.parallel.has_wide_shards()) shard.dtype = *step_.parallel.shards;
     if (step_.parallel.zero == 1) {
       shard.category = Category::buffer;
       shard.resident = false;
@@ -178,8 +179,19 @@ class Finder {
       whole.resident = false;
       if (step_.parallel.scatters_every_microbatch()) whole.scope = Scope::microbatch;
     }
+    if (step_.parallel.has_wide_shards() &&
+        tensor(out.gradient).dtype != step_.parallel.state.gradients)
+      add_reduced(out);
     out.share = add(std::move(shard));
     if (step_.parallel.zero > 1 || step_.parallel.scatter_gradients) out.summed = out.share;
+  }
+
+  void add_reduced(TrainedWeight& out) {
+    Tensor reduced = tensor(out.gradient);
+    reduced.name += ".reduced";
+    reduced.dtype = step_.parallel.state.gradients;
+    reduced.category = Category::buffer;
+    out.reduced = add(std::move(reduced));
   }
 
   void keep_weight(TrainedWeight& out) {
@@ -189,6 +201,7 @@ class Finder {
     shard.name += ".shard";
     shard.flat = out.shard;
     shard.copy_of = out.weight;
+    if (step_.parallel.has_wide_shards()) shard.dtype = *step_.parallel.shards;
     if (step_.parallel.zero < 3 && !step_.parallel.overlaps(Overlap::dp_parameters)) {
       shard.category = Category::buffer;
       shard.resident = false;
@@ -203,8 +216,8 @@ class Finder {
 
   void add_states(TrainedWeight& out) {
     const StateConfig& state = step_.parallel.state;
-    if (state.master && tensor(out.weight).dtype != Dtype::fp32 &&
-        tensor(out.weight).dtype != Dtype::fp64) {
+    if (state.master && tensor(out.kept).dtype != Dtype::fp32 &&
+        tensor(out.kept).dtype != Dtype::fp64) {
       out.states.push_back(add_state(out, ".master", Dtype::fp32, true));
     }
     for (int i = 0; i < moments_of(state, out.matrix.has_value()); ++i) {

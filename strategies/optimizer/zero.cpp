@@ -64,14 +64,38 @@ class Gathering {
       if (over.empty()) continue;
       Operation gather = collective_of(step_, Collective::all_gather, over, "gather_weights");
       place(gather);
+      Operation cast;
+      cast.kind = OperationKind::cast;
+      cast.name = "cast_weights";
       for (const TrainedWeight& weight : weights) {
-        gather.reads.push_back(relative(weight.kept, weight));
+        const Ref kept = relative(weight.kept, weight);
+        gather.reads.push_back(kept);
+        if (step_.parallel.has_wide_shards()) {
+          gather.reads.back().tensor = add_sent(weight, backward);
+          cast.reads.push_back(kept);
+          cast.writes.push_back(gather.reads.back());
+        }
         gather.writes.push_back(
             relative(backward ? step_.backward_weights.at(weight.weight) : weight.weight, weight));
       }
+      if (!cast.reads.empty()) out.operations.push_back(std::move(cast));
       out.operations.push_back(std::move(gather));
     }
     return step_.program.add(std::move(out));
+  }
+
+  /// A shard as it is gathered, in the precision of the weight (PyTorch _fsdp_collectives.py,
+  /// all_gather_copy_in).
+  [[nodiscard]] TensorId add_sent(const TrainedWeight& of, bool backward) {
+    Tensor sent = step_.graph.tensors[of.kept];
+    sent.name += backward ? ".sent_backward" : ".sent";
+    sent.dtype = step_.graph.tensors[of.weight].dtype;
+    sent.category = Category::buffer;
+    sent.scope = Scope::microbatch;
+    sent.resident = false;
+    sent.copy_of = std::nullopt;
+    step_.graph.tensors.push_back(std::move(sent));
+    return static_cast<TensorId>(step_.graph.tensors.size() - 1);
   }
 
   /// Where gathers may not hide but reductions may, these are over first: one communicator.

@@ -31,6 +31,8 @@ void take_gradients_of_stack(const SoftwareStack& stack, SpecifiedValues specifi
   const auto gradients = stack.gradients.find(weights);
   if (gradients != stack.gradients.end() && !specified.gradients)
     parallel.state.gradients = gradients->second;
+  parallel.shards = stack.shards;
+  if (parallel.has_wide_shards() && !specified.gradients) parallel.state.gradients = *stack.shards;
   if (stack.bucket) take_bucket_of_stack(*stack.bucket, specified.bucket, parallel);
 }
 

@@ -255,7 +255,7 @@ class Gemm {
     if (shared) out.writes[*place].partial = shared_heads(rules);
   }
   const auto sinks = write_place(of.operation, gradient_of(Operand::sinks));
-  if (sinks) out.writes[*sinks] = gradient_placement(of.writes[*sinks], of.reads[0], out.reads[0]);
+  if (sinks) out.writes[*sinks] = table_gradient(of.writes[*sinks], of.reads[0], out.reads[0]);
   const auto table = write_place(of.operation, gradient_of(Operand::table));
   if (table) out.writes[*table] = table_gradient(of.writes[*table], of.reads[0], out.reads[0]);
   return out;

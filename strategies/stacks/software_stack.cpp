@@ -66,6 +66,7 @@ const Names<RouterWeights> kRouterWeights{{"results", RouterWeights::results},
 const Names<LossForm> kLossForms{{"logits", LossForm::logits},
                                  {"wide_logits", LossForm::wide_logits},
                                  {"wide_steps", LossForm::wide_steps}};
+const Names<std::optional<Dtype>> kShards{{"as_used", std::nullopt}, {"fp32", Dtype::fp32}};
 const Names<Dtype> kGradients{{"fp32", Dtype::fp32}, {"bf16", Dtype::bf16}, {"fp16", Dtype::fp16}};
 
 const Names<GradientPass> kPasses{
@@ -92,6 +93,11 @@ std::map<Dtype, Dtype> read_gradients(const ValueReader& value) {
   take(Dtype::bf16, name);
   take(Dtype::fp16, name);
   return out;
+}
+
+std::optional<Dtype> read_shards(const ValueReader& value) {
+  return named(kShards, value.one_of("precision of shards", keys_of(kShards)))
+      .value_or(std::nullopt);
 }
 
 std::set<GradientPass> read_passes(const ValueReader& value) {
@@ -298,6 +304,14 @@ class StackReader {
                   "Precision of stored and exchanged gradients unless the scenario specifies it, "
                   "or one by that of the weights (default: that of the weights)"},
                  stack_.gradients, read_gradients);
+    take_default(
+        in,
+        {"shards",
+         "ZeRO-3: precision in which shards of weights and gradients are kept, and "
+         "gradients reduced unless the scenario specifies that: weights are cast before "
+         "they are gathered, gradients before they are reduced; as_used: those of weights and "
+         "gradients, beside the optimizer's own copy (default: as_used)"},
+        stack_.shards, read_shards);
     take_default(in,
                  {"gradient_passes",
                   "ZeRO-0 and -1: passes over whole gradients besides their sum: zeroes before the "

@@ -57,6 +57,8 @@ struct SoftwareStack {
   /// Default precision in which gradients are kept and reduced, by that of the weights; none: the
   /// same.
   std::map<Dtype, Dtype> gradients{};
+  /// ZeRO-3: precision in which shards of weights and gradients are kept; none: that of both.
+  std::optional<Dtype> shards{};
   /// Passes over gradients of ZeRO-0 and -1.
   std::set<GradientPass> gradient_passes{};
   /// Default for ZeRO-0 and -1; none: 25 MB.

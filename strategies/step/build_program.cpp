@@ -18,7 +18,7 @@ namespace {
   out.batch = parallel.micro_batch * parallel.dp;
   out.activations = kept;
   out.weights = parallel.state.weights;
-  out.gradients = parallel.state.gradients;
+  out.gradients = parallel.written_gradients();
   out.math = parallel.precision;
   out.microbatches = parallel.microbatches();
   out.capacity_factor = parallel.capacity_factor;

@@ -208,7 +208,7 @@ struct AttentionKeyGradient {
 };
 
 /// [sinks, o, statistics, g_o] -> [g_sinks], a team per head: a sink has a share of the softmax and
-/// no value; -; samples, queries, heads, value size
+/// no value; table 0: where a head stands in the result; samples, queries, heads, value size
 template <class Real, class Args = Arguments>
 struct AttentionSinkGradient {
   Args a;
@@ -227,7 +227,7 @@ struct AttentionSinkGradient {
       sum -= std::exp(load<Real>(a.in[0], head) - load<Real>(a.in[2], statistic)) * mean;
     }
     sum = team.sum(sum);
-    if (team.lane() == 0) put(a, 0, head, sum);
+    if (team.lane() == 0) put(a, 0, a.at(0, head), sum);
   }
 };
 

@@ -136,6 +136,17 @@ namespace {
          a.first_flat == b.first_flat && a.flat == b.flat;
 }
 
+/// The gradient of sinks, of all heads, of which attention has computed some.
+[[nodiscard]] bool is_gradient_of_more_heads(const KernelSettings& call, const Tensor& gradient,
+                                             const PartLayout& whole, const PartLayout& part) {
+  if (call.operation->kind != OperationKind::attention_backward) return false;
+  if (gradient.category != Category::gradient || whole.axes.size() != 1) return false;
+  const PartAxis* heads = part.find(Dim::heads);
+  return heads != nullptr && whole.axes[0].dim == Dim::heads &&
+         std::includes(whole.axes[0].at.begin(), whole.axes[0].at.end(), heads->at.begin(),
+                       heads->at.end());
+}
+
 }  // namespace
 
 void check_aligned(const KernelSettings& call, const Tensor& a, const PartLayout& in_a,
@@ -147,6 +158,9 @@ void check_aligned(const KernelSettings& call, const Tensor& a, const PartLayout
     const PartAxis* other = in_b.find(axis.dim);
     if (other == nullptr || axis.at == other->at) continue;
     if (axis.dim == Dim::slot && axis.length() == other->length()) continue;
+    if (is_gradient_of_more_heads(call, a, in_a, in_b) ||
+        is_gradient_of_more_heads(call, b, in_b, in_a))
+      continue;
     refuse(call,
            fmt::format("{} and {} hold different parts of {} ({} and {} of {})", a.name, b.name,
                        to_string(axis.dim), axis.length(), other->length(), axis.size));

@@ -149,14 +149,25 @@ void attention(Lowering& to) {
        sides);
 }
 
+/// Where each of these indices stands among others, which include them.
+[[nodiscard]] Table places_of(const Table& indices, const Table& among) {
+  Table out;
+  for (const std::int64_t index : indices)
+    out.push_back(std::find(among.begin(), among.end(), index) - among.begin());
+  return out;
+}
+
 void sink_gradient(Lowering& to) {
   const PartLayout& q = to.in(Operand::q);
-  to.add(F::attention_sink_gradient, q.axes[2].length(),
-         {to.read(Operand::sinks), to.read(Operand::o), to.read(Operand::statistics),
-          to.read(gradient_of(Operand::o))},
-         {to.written(gradient_of(Operand::sinks))})
-      .sizes = {q.axes[0].length(), q.axes[1].length(), q.axes[2].length(),
-                to.in(Operand::o).axes[3].length()};
+  const PartLayout& sinks = to.to(gradient_of(Operand::sinks));
+  KernelLaunch& launch = to.add(F::attention_sink_gradient, q.axes[2].length(),
+                                {to.read(Operand::sinks), to.read(Operand::o),
+                                 to.read(Operand::statistics), to.read(gradient_of(Operand::o))},
+                                {to.written(gradient_of(Operand::sinks))});
+  launch.sizes = {q.axes[0].length(), q.axes[1].length(), q.axes[2].length(),
+                  to.in(Operand::o).axes[3].length()};
+  if (sinks.axes[0].at != q.axes[2].at)
+    launch.tables = {table_of(places_of(q.axes[2].at, sinks.axes[0].at))};
 }
 
 void attention_backward(Lowering& to) {

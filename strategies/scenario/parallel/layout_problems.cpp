@@ -413,9 +413,8 @@ class LayoutProblemCheck {
   }
 
   /// As Transformer Engine has it for windows: with all-to-alls and all-gathers (TransformerEngine,
-  /// dot_product_attention/context_parallel.py, attn_forward_func_with_cp). It has sinks with
-  /// all-to-alls, where a rank has the whole sequence of its heads; here their gradients have no
-  /// cut.
+  /// dot_product_attention/context_parallel.py, attn_forward_func_with_cp), and sinks with
+  /// all-to-alls alone, where a rank has the whole sequence of its heads.
   void check_windows(const TransformerConfig& model, int ring) {
     const bool windowed = model.window && model.window->size < model.sequence;
     if (ring > 1 && windowed && parallel_.cp_kind != ContextKind::all_gather) {
@@ -424,8 +423,9 @@ class LayoutProblemCheck {
            "cp_kind ulysses and all_gather have them",
            model.window->size, model.sequence);
     }
-    if (model.sinks)
-      note("cp", "cp = {}: context parallelism has no attention with sinks", parallel_.cp);
+    if (ring > 1 && model.sinks)
+      note("cp_kind", "{} context parallelism has no attention with sinks; cp_kind ulysses has",
+           name_of(context_names(), parallel_.cp_kind));
   }
 
   void check_experts(const TransformerConfig& model) {

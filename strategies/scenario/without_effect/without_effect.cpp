@@ -33,6 +33,7 @@ class Values {
   [[nodiscard]] std::vector<WithoutEffect> found() {
     check_order();
     check_recipe();
+    check_widths();
     check_recomputation();
     check_tensor();
     check_fields();
@@ -94,6 +95,39 @@ class Values {
         recipe.first_layers, recipe.last_layers, recipe.id,
         encoder > 0 ? fmt::format("{} and ", encoder) : "", transformer_->layers,
         to_string(plan_.precision));
+  }
+
+  /// Transformer Engine and torch._scaled_mm take rows of whole 16 elements below 16 bits, MXFP8
+  /// whole blocks of 32 (TransformerEngine pytorch/utils.py, assert_dim_for_fp8_exec;
+  /// tensor/mxfp8_tensor.py), and refuse others.
+  void check_widths() {
+    if (transformer_ == nullptr || !is_narrow(plan_.precision)) return;
+    const bool mx = plan_.precision == Dtype::fp8_block && !plan_.recipe.requires_peak.empty();
+    const std::int64_t unit = mx ? 32 : 16;
+    for (const auto& [name, width] : widths()) {
+      if (width % unit == 0) continue;
+      report("precision",
+             "GEMMs with {} = {} run in {} here, which software refuses: {} does not divide it",
+             name, width, to_string(plan_.precision), unit);
+      return;
+    }
+  }
+
+  /// Sides of a rank's GEMMs in linear layers, with their names.
+  [[nodiscard]] std::vector<std::pair<std::string_view, std::int64_t>> widths() const {
+    const TransformerConfig& of = *transformer_;
+    std::vector<std::pair<std::string_view, std::int64_t>> out{{"hidden", of.hidden}};
+    if (of.latent) {
+      out.insert(out.end(), {{"latent.kv_rank", of.latent->kv_rank},
+                             {"latent.query_rank", of.latent->query_rank}});
+    } else {
+      out.emplace_back("heads * head_size / tp", of.heads * of.head_size / plan_.tp);
+      if (of.kv_heads % plan_.tp == 0)
+        out.emplace_back("kv_heads * head_size / tp", of.kv_heads * of.head_size / plan_.tp);
+    }
+    if (has_plain_mlp(model_)) out.emplace_back("ffn / tp", of.ffn / plan_.tp);
+    if (of.experts) out.emplace_back("experts.ffn / etp", of.experts->ffn / plan_.expert_tp());
+    return out;
   }
 
   void check_recomputation() {

@@ -44,6 +44,7 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   key.add(parallel.delay_wgrad_compute ? 1 : 0);
   const StateConfig& state = parallel.state;
   key.add(static_cast<int>(state.weights)).add(static_cast<int>(state.gradients));
+  key.add(parallel.has_wide_shards() ? 1 : 0);
   key.add(state.master ? 1 : 0).add(static_cast<int>(state.optimizer));
   key.add(static_cast<int>(state.moments));
   key.add(std::int64_t{std::llround(parallel.capacity_factor * 1e6)});
@@ -77,6 +78,8 @@ void add_shapes(const ParallelConfig& parallel, fold::KeyBuilder& key) {
   out.schedule = PipelineOrder::none;
   out.short_edges = false;
   out.stages.clear();
+  out.state.gradients =
+      parallel.has_wide_shards() ? parallel.state.weights : parallel.state.gradients;
   out.zero = 0;
   out.shard_ranks = 0;
   out.scatter_gradients = true;

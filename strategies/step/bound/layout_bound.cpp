@@ -263,8 +263,13 @@ class Layout {
 
   /// One sum of a stage's gradients.
   [[nodiscard]] std::int64_t reduction(const PositionCosts& sum) const {
-    const auto dense = static_cast<double>(sum.dense.gradients);
-    const auto experts = static_cast<double>(sum.experts.gradients);
+    const double widening =
+        parallel_.has_wide_shards()
+            ? static_cast<double>(bytes_per_element(parallel_.state.gradients)) /
+                  static_cast<double>(bytes_per_element(parallel_.state.weights))
+            : 1;
+    const double dense = widening * static_cast<double>(sum.dense.gradients);
+    const double experts = widening * static_cast<double>(sum.experts.gradients);
     // Of an all-reduce every rank sends its part at least once; of a reduce-scatter all but its
     // own.
     return part(dense, shards_, profile_.dense_rate) +

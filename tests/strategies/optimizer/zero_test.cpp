@@ -169,6 +169,41 @@ TEST_CASE(
   CHECK(order.back() == Collective::reduce_scatter);
 }
 
+// PyTorch fsdp/_fully_shard/_fsdp_collectives.py, torchtitan config/configs.py: fp32 shards, bf16
+// gathers, fp32 reductions.
+TEST_CASE("FSDP2: ZeRO-3 with shards in fp32 gathers 2 bytes of every weight and reduces 4") {
+  const ModelConfig model = small();
+  for (const int shard_ranks : {0, 2}) {
+    CAPTURE(shard_ranks);
+    ParallelConfig with = layout(4, 3);
+    with.shard_ranks = shard_ranks;
+    with.shards = Dtype::fp32;
+    with.state.gradients = Dtype::fp32;
+    const TrainingStepUnderTest step{model, with};
+    CHECK(step.traffic("dp", Collective::all_gather).bytes == 2 * kM * weights_of(model));
+    CHECK(step.traffic("dp", Collective::reduce_scatter).bytes == 2 * kM * weights_of(model));
+    CHECK(step.traffic("hsdp", Collective::all_reduce).bytes ==
+          (shard_ranks > 0 ? 2 * weights_of(model) / shard_ranks : 0));
+  }
+}
+
+TEST_CASE("FSDP2's shards are the optimizer's weights: 4 + 4 + 8 bytes, as 2 + 2 + 12") {
+  const ModelConfig model = of_7_5_billion();
+  constexpr std::int64_t kP = 7'500'000'000;
+  ParallelConfig with = on_64(3);
+  with.shards = Dtype::fp32;
+  with.state.gradients = Dtype::fp32;
+  CHECK(states(model, with) == 16 * kP / 64);
+  with.state.gradients = Dtype::bf16;  // on the way alone
+  CHECK(states(model, with) == 16 * kP / 64);
+  // Without a copy of its own the optimizer has weights in bf16, and with offload on the host.
+  with.state.master = false;
+  CHECK(states(model, with) == 12 * kP / 64);
+  with.zero = 1;
+  with.state.master = true;
+  CHECK(states(model, with) == 4 * kP + 12 * kP / 64);
+}
+
 TEST_CASE("hybrid sharding: shards within a part of the replicas, their sums over the rest") {
   // Zhao et al., arXiv 2304.11277, section 3.2.2: all-gather and reduce-scatter among F ranks, an
   // all-reduce of a shard (1/F of the gradients) among W/F.

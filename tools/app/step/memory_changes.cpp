@@ -113,7 +113,9 @@ std::int64_t optimizer_bytes(const ParallelConfig& parallel) {
   const int moments = moments_of(state, true);
   const int of_outer_loop = parallel.outer_on_host ? 1 : 2;
   const int outer_states = parallel.outer_degree() > 1 ? of_outer_loop : 0;
-  return (state.master ? bytes_per_element(Dtype::fp32) : 0) +
+  const std::int64_t weights =
+      parallel.has_wide_shards() ? bytes_per_element(state.weights) : std::int64_t{0};
+  return (state.master ? bytes_per_element(Dtype::fp32) - weights : 0) +
          moments * bytes_per_element(state.moments) + outer_states * bytes_per_element(Dtype::fp32);
 }
 

@@ -82,7 +82,7 @@ TEST_CASE("features of families compute what one device does, however the model 
     for (TransformerConfig shape : {gpt(), llama()}) {
       change(shape);
       for (const ParallelConfig& parallel : layouts()) check(model_of(shape), parallel);
-      if (!shape.sinks) check(model_of(shape), context(ContextKind::ulysses, 2, false));
+      check(model_of(shape), context(ContextKind::ulysses, 2, false));
     }
   }
 }
