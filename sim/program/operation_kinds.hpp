@@ -362,7 +362,7 @@ inline constexpr std::array kRows{
     row(Kind::fill, "fill", Class::elementwise, "", "x...", Common::none, Flag::carries),
     row(Kind::scale, "scale", Class::elementwise, "x...", "y...", Common::none, Gradient::linear,
         Flag::in_place, Flag::carries),
-    row(Kind::cast, "cast", Class::elementwise, "x...", "[y]", Work::cast, Common::none,
+    row(Kind::cast, "cast", Class::elementwise, "x...", "y...", Work::cast, Common::none,
         Gradient::linear, Flag::in_place, Flag::carries),
     row(Kind::check_finite, "check_finite", Class::elementwise, "x...", "", Common::none),
     row(Kind::slice, "slice", Class::copy, "x", "y", Work::none, Common::none, Flag::carries),

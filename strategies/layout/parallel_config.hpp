@@ -177,7 +177,9 @@ struct ParallelConfig {
   int shard_ranks = 0;            // size of a ZeRO sharding group, a part of dp * cp; 0: all of it
   bool scatter_gradients = true;  // ZeRO-1: reduce-scatter; false: all-reduce, then slice
   GradientReduction reduce_gradients = GradientReduction::every_microbatch;  // ZeRO-2, -3
-  bool reshard_after_forward = true;                                         // ZeRO-3
+  /// Of reductions into shards in every microbatch those after which replicas of shards are summed.
+  GradientReduction reduce_replicas = GradientReduction::last_microbatch;
+  bool reshard_after_forward = true;  // ZeRO-3
   bool prefetch = true;  // ZeRO-3: gather the next layer's weights while this one computes
   bool sequence_parallel = false;
   Dtype precision = Dtype::bf16;  // of GEMMs
@@ -236,7 +238,8 @@ struct ParallelConfig {
   /// which is in the precision of the states' gradients.
   [[nodiscard]] bool has_wide_shards() const {
     const bool half = state.weights == Dtype::bf16 || state.weights == Dtype::fp16;
-    return zero == 3 && shards && half && state.master && !state.offload;
+    const bool several = shard_ranks != 1 && dp * cp * stage_copies() / outer_degree() > 1;
+    return zero == 3 && several && shards && half && state.master && !state.offload;
   }
   /// Precision in which backward passes write gradients of weights.
   [[nodiscard]] Dtype written_gradients() const {
@@ -280,6 +283,12 @@ struct ParallelConfig {
   /// Whether gradients are reduce-scattered after every microbatch.
   [[nodiscard]] bool scatters_every_microbatch() const {
     return zero >= 2 && reduce_gradients == GradientReduction::every_microbatch;
+  }
+  /// Whether reduced shards of gradients are summed over their replicas in every microbatch, before
+  /// they are added up.
+  [[nodiscard]] bool sums_every_microbatch() const {
+    return scatters_every_microbatch() && microbatches() > 1 &&
+           reduce_replicas == GradientReduction::every_microbatch;
   }
 };
 

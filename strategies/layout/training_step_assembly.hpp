@@ -36,6 +36,8 @@ struct StageScript {
 /// which has its own microbatches.
 /// With ParallelConfig::has_wide_shards() `reduced` is `gradient` cast, and `kept` is cast before
 /// it is gathered.
+/// With sums_every_microbatch() `scattered` is the shard of a microbatch, which is added to
+/// `summed` as its replicas are summed.
 struct TrainedWeight {
   TensorId weight = 0;    // as the model reads it
   TensorId gradient = 0;  // as backward writes it
@@ -44,10 +46,11 @@ struct TrainedWeight {
   MeshSubAxes shard{};
   MeshSubAxes replicate{};  // `over` without `shard`
   MeshSubAxes outer{};
-  TensorId reduced{};  // what ranks reduce: `gradient`, or a copy of it
-  TensorId summed{};   // the reduced gradient, or the rank's shard of it
-  TensorId share{};    // what the optimizer reads: `summed`, or a shard sliced from it
-  TensorId kept{};     // what the optimizer writes: the weight, or its shard
+  TensorId reduced{};    // what ranks reduce: `gradient`, or a copy of it
+  TensorId scattered{};  // ZeRO-2, -3: what reduce-scatters write: `summed`, or one like it
+  TensorId summed{};     // the reduced gradient, or the rank's shard of it
+  TensorId share{};      // what the optimizer reads: `summed`, or a shard sliced from it
+  TensorId kept{};       // what the optimizer writes: the weight, or its shard
   std::vector<TensorId> states{};
   /// DiLoCo: the weight as of the last outer step, then the outer momentum, sharded like states.
   std::vector<TensorId> outer_states{};

@@ -20,10 +20,10 @@ Operation sum_of_replicas(TrainingStepAssembly& step, const std::vector<PlacedGr
   std::string& group = sum.communication->group;
   if (!first.shard.empty()) group = "hsdp";
   sum.stream = stream_of(step, group, hides);
+  sum.accumulate = first.scattered != first.summed;
   for (const auto& [weight, position] : gradients) {
-    const Ref ref = step.at(weight.summed, weight, position);
-    sum.reads.push_back(ref);
-    sum.writes.push_back(ref);
+    sum.reads.push_back(step.at(weight.scattered, weight, position));
+    sum.writes.push_back(step.at(weight.summed, weight, position));
   }
   return sum;
 }

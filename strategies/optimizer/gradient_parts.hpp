@@ -19,9 +19,9 @@ struct PlacedGradient {
   int position = 0;
 };
 
-/// An in-place all-reduce along the gradients' common `replicate`: of shards (hybrid sharding,
-/// group hsdp), or of whole gradients if ZeRO shards none (group dp). `hides`: may overlap with
-/// computation.
+/// An all-reduce, in place unless it adds to the sum over microbatches, along the gradients' common
+/// `replicate`: of shards (hybrid sharding, group hsdp), or of whole gradients if ZeRO shards none
+/// (group dp). `hides`: may overlap with computation.
 [[nodiscard]] Operation sum_of_replicas(TrainingStepAssembly& step,
                                         const std::vector<PlacedGradient>& gradients, bool hides);
 

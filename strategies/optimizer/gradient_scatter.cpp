@@ -28,11 +28,14 @@ class Scatters {
     Routine out{"scatter_gradients", {}};
     for (const auto& [over, weights] :
          grouped(scattered_at(call.position), &TrainedWeight::shard)) {
-      if (!over.empty()) {
-        cast(weights, call.position, out);
-        out.operations.push_back(scatter(over, weights, call.position));
+      const auto [summed_later, summed_now] = by_sum(weights);
+      for (const auto* some : {&summed_later, &summed_now}) {
+        if (over.empty() || some->empty()) continue;
+        cast(*some, call.position, out);
+        out.operations.push_back(scatter(over, *some, call.position));
       }
-      if (is_last) sum_replicas(finished(weights, call.position), call.position, out);
+      sum_replicas(summed_now, call.position, out);
+      if (is_last) sum_replicas(finished(summed_later, call.position), call.position, out);
     }
     if (out.operations.empty()) return;
     const RoutineId routine = step_.program.add(std::move(out));
@@ -57,6 +60,16 @@ class Scatters {
     const int first = chunk_of(position)->first;
     return std::any_of(shared.positions.begin(), shared.positions.end(),
                        [&](int other) { return first <= other && other < position; });
+  }
+
+  /// First those that are added up as they are reduced into shards, then those of which every
+  /// microbatch is summed over replicas before (PyTorch _fsdp_collectives.py, foreach_reduce).
+  [[nodiscard]] static std::pair<std::vector<TrainedWeight>, std::vector<TrainedWeight>> by_sum(
+      const std::vector<TrainedWeight>& weights) {
+    std::pair<std::vector<TrainedWeight>, std::vector<TrainedWeight>> out;
+    for (const TrainedWeight& weight : weights)
+      (weight.scattered == weight.summed ? out.first : out.second).push_back(weight);
+    return out;
   }
 
   /// Those whose last gradient comes with this position.
@@ -88,10 +101,10 @@ class Scatters {
                                   const std::vector<TrainedWeight>& weights, int position) const {
     Operation sum = collective_of(step_, Collective::reduce_scatter, over, "scatter_gradients");
     sum.stream = stream_of(step_, "dp", step_.parallel.overlaps(Overlap::dp_gradients));
-    sum.accumulate = true;
+    sum.accumulate = weights.front().scattered == weights.front().summed;
     for (const TrainedWeight& weight : weights) {
       sum.reads.push_back(step_.at(weight.reduced, weight, position));
-      sum.writes.push_back(step_.at(weight.summed, weight, position));
+      sum.writes.push_back(step_.at(weight.scattered, weight, position));
     }
     return sum;
   }

@@ -164,7 +164,7 @@ class Finder {
   }
 
   void keep_gradient(TrainedWeight& out) {
-    out.reduced = out.summed = out.share = out.gradient;
+    out.reduced = out.scattered = out.summed = out.share = out.gradient;
     if (out.shard.empty()) return;
     Tensor shard = tensor(out.gradient);
     shard.name += ".shard";
@@ -184,6 +184,18 @@ class Finder {
       add_reduced(out);
     out.share = add(std::move(shard));
     if (step_.parallel.zero > 1 || step_.parallel.scatter_gradients) out.summed = out.share;
+    out.scattered = out.summed;
+    if (!out.replicate.empty() && step_.parallel.sums_every_microbatch()) add_scattered(out);
+  }
+
+  void add_scattered(TrainedWeight& out) {
+    Tensor scattered = tensor(out.summed);
+    scattered.name += ".microbatch";
+    scattered.partial = joined(scattered.partial, out.replicate);
+    scattered.scope = Scope::microbatch;
+    scattered.category = Category::buffer;
+    scattered.resident = false;
+    out.scattered = add(std::move(scattered));
   }
 
   void add_reduced(TrainedWeight& out) {

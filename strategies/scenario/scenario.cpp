@@ -44,6 +44,7 @@ struct Parts {
   std::string stack{};
   std::string stack_reason{};    // of a default
   bool usual_reduction = false;  // reduce_gradients is what the stack does
+  bool usual_replicas = false;   // the same of reduce_replicas
   bool overlap_of_stack = false;
   OverlapDefaults overlap_defaults{};  // of the stack
   std::vector<ScenarioVariant> variants{};
@@ -246,6 +247,9 @@ void take_form_of_stack(ObjectReader& in, const std::optional<ValueReader>& para
   if (parts.parallel.zero < 2) return;
   if (!says(parallel, "reduce_gradients")) take_reduction(in, *stack, parts.parallel);
   parts.usual_reduction = reduction_of(*stack, parts.parallel) == parts.parallel.reduce_gradients;
+  if (!says(parallel, "reduce_replicas"))
+    parts.parallel.reduce_replicas = stack->replicas_reduction;
+  parts.usual_replicas = stack->replicas_reduction == parts.parallel.reduce_replicas;
 }
 
 /// Of a layout whose `overlap` is not given: the traffic of this layout that the stack's software
@@ -366,7 +370,8 @@ Parts read_parts(ObjectReader& in, const std::string& name, const ScenarioFolder
       check_together(in, {parts.cluster->cluster, *parts.model, parts.parallel, parts.sustained});
   // Defaults are not reported, even if written explicitly.
   std::erase_if(parts.notes, [&parts](const ScenarioNote& note) {
-    return parts.usual_reduction && note.key == "parallel.reduce_gradients";
+    return (parts.usual_reduction && note.key == "parallel.reduce_gradients") ||
+           (parts.usual_replicas && note.key == "parallel.reduce_replicas");
   });
   return parts;
 }

@@ -34,6 +34,11 @@ void check_together(ObjectReader& in, const ParallelConfig& parallel) {
     in.note("reduce_gradients",
             fmt::format("only ZeRO-2 and -3 may reduce gradients in every microbatch: zero is {}",
                         parallel.zero));
+  if (parallel.zero < 2 && parallel.reduce_replicas == GradientReduction::every_microbatch)
+    in.note("reduce_replicas",
+            fmt::format("only ZeRO-2 and -3 may sum replicas of shards in every microbatch: zero "
+                        "is {}",
+                        parallel.zero));
   if (parallel.updates_by_bucket() && parallel.exchange == GradientExchange::parameter_server)
     in.note("update", "parameter servers update each bucket as it comes: leave out \"update\"");
 }

@@ -310,7 +310,7 @@ class StackReader {
          "ZeRO-3: precision in which shards of weights and gradients are kept, and "
          "gradients reduced unless the scenario specifies that: weights are cast before "
          "they are gathered, gradients before they are reduced; as_used: those of weights and "
-         "gradients, beside the optimizer's own copy (default: as_used)"},
+         "gradients, in addition to the optimizer's own copy (default: as_used)"},
         stack_.shards, read_shards);
     take_default(in,
                  {"gradient_passes",
@@ -352,6 +352,12 @@ class StackReader {
                   "scenario specifies it (default of files that neither say nor extend it: "
                   "every_microbatch without, last_microbatch with a pipeline)"},
                  reductions, read_reductions);
+    take_default(in,
+                 {"reduces_replicas",
+                  "Hybrid sharding whose gradients are reduced in every microbatch: those after "
+                  "which shards are summed over their replicas, unless the scenario specifies it "
+                  "(default: last_microbatch)"},
+                 stack_.replicas_reduction, read_choice("time to sum replicas", reduction_names()));
     stack_.reduction_without_pipeline = reductions.without_pipeline;
     stack_.reduction_with_pipeline = reductions.with_pipeline;
     take_default(in,

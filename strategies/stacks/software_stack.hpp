@@ -68,6 +68,8 @@ struct SoftwareStack {
   /// Default for ZeRO-2 and ZeRO-3: when gradients are reduced; none: unsupported.
   std::optional<GradientReduction> reduction_without_pipeline = GradientReduction::every_microbatch;
   std::optional<GradientReduction> reduction_with_pipeline = GradientReduction::last_microbatch;
+  /// Default for reductions into shards in every microbatch: when replicas of shards are summed.
+  GradientReduction replicas_reduction = GradientReduction::last_microbatch;
   /// Along tp ranks send gradients to the stage before in parts.
   bool gradient_messages_in_parts = true;
   /// Whether Overlap::ep_pairs goes with recomputation of experts.

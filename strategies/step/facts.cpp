@@ -338,10 +338,12 @@ class Writers {
                                       const TrainedWeight& weight, int position,
                                       std::size_t after) {
   MeshSubAxes out;
-  for (const auto& [call, operation] : writers.of(step.at(weight.summed, weight, position))) {
-    if (operation->kind != OperationKind::collective || call < after) continue;
-    const MeshSubAxes& over = operation->communication->over;
-    out.insert(out.end(), over.begin(), over.end());
+  for (const TensorId tensor : std::set{weight.scattered, weight.summed}) {
+    for (const auto& [call, operation] : writers.of(step.at(tensor, weight, position))) {
+      if (operation->kind != OperationKind::collective || call < after) continue;
+      const MeshSubAxes& over = operation->communication->over;
+      out.insert(out.end(), over.begin(), over.end());
+    }
   }
   return sorted(out);
 }

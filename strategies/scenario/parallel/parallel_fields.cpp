@@ -362,6 +362,10 @@ const std::vector<ParallelField>& parallel_fields() {
             of.reduce_gradients = of.zero < 2 || of.pp > 1 ? GradientReduction::last_microbatch
                                                            : GradientReduction::every_microbatch;
           }),
+      choice("reduce_replicas", &Config::reduce_replicas, "time to sum replicas", reduction_names(),
+             "Hybrid sharding (shard_ranks) whose gradients are reduced in every microbatch: those "
+             "after which shards are summed over their replicas (default: the software stack's)")
+          .completed([](Config& of) { of.reduce_replicas = GradientReduction::last_microbatch; }),
       flag("reshard_after_forward", &Config::reshard_after_forward,
            "ZeRO-3: free gathered weights after the forward pass (default: true)")
           .without_effect([](const Config& of) -> Text {

@@ -33,7 +33,6 @@ class Values {
   [[nodiscard]] std::vector<WithoutEffect> found() {
     check_order();
     check_recipe();
-    check_widths();
     check_recomputation();
     check_tensor();
     check_fields();
@@ -95,39 +94,6 @@ class Values {
         recipe.first_layers, recipe.last_layers, recipe.id,
         encoder > 0 ? fmt::format("{} and ", encoder) : "", transformer_->layers,
         to_string(plan_.precision));
-  }
-
-  /// Transformer Engine and torch._scaled_mm take rows of whole 16 elements below 16 bits, MXFP8
-  /// whole blocks of 32 (TransformerEngine pytorch/utils.py, assert_dim_for_fp8_exec;
-  /// tensor/mxfp8_tensor.py), and refuse others.
-  void check_widths() {
-    if (transformer_ == nullptr || !is_narrow(plan_.precision)) return;
-    const bool mx = plan_.precision == Dtype::fp8_block && !plan_.recipe.requires_peak.empty();
-    const std::int64_t unit = mx ? 32 : 16;
-    for (const auto& [name, width] : widths()) {
-      if (width % unit == 0) continue;
-      report("precision",
-             "GEMMs with {} = {} run in {} here, which software refuses: {} does not divide it",
-             name, width, to_string(plan_.precision), unit);
-      return;
-    }
-  }
-
-  /// Sides of a rank's GEMMs in linear layers, with their names.
-  [[nodiscard]] std::vector<std::pair<std::string_view, std::int64_t>> widths() const {
-    const TransformerConfig& of = *transformer_;
-    std::vector<std::pair<std::string_view, std::int64_t>> out{{"hidden", of.hidden}};
-    if (of.latent) {
-      out.insert(out.end(), {{"latent.kv_rank", of.latent->kv_rank},
-                             {"latent.query_rank", of.latent->query_rank}});
-    } else {
-      out.emplace_back("heads * head_size / tp", of.heads * of.head_size / plan_.tp);
-      if (of.kv_heads % plan_.tp == 0)
-        out.emplace_back("kv_heads * head_size / tp", of.kv_heads * of.head_size / plan_.tp);
-    }
-    if (has_plain_mlp(model_)) out.emplace_back("ffn / tp", of.ffn / plan_.tp);
-    if (of.experts) out.emplace_back("experts.ffn / etp", of.experts->ffn / plan_.expert_tp());
-    return out;
   }
 
   void check_recomputation() {
@@ -207,6 +173,11 @@ class Values {
     if (plan_.zero == 0) return;
     if (plan_.zero >= 2 && plan_.pp == 1 && plan_.microbatches() == 1 && replicas_ > 1)
       report("reduce_gradients", "the only microbatch of a step is its last: {}", batch());
+    if (plan_.zero >= 2 && !has_sums_of_replicas())
+      report("reduce_replicas",
+             "shards are summed over replicas with shard_ranks below {}, and reductions in every "
+             "microbatch of several",
+             together());
     if (replicas_ == 1) {
       report("zero", "zero = {} shards over {}, which is 1", plan_.zero, together());
       const std::string alone = fmt::format("nothing is sharded: {} is 1", together());
@@ -216,6 +187,12 @@ class Values {
       if (!plan_.prefetch) report("prefetch", "{}", alone);
     } else if (plan_.zero == 3 && !plan_.prefetch && !plan_.overlaps(Overlap::dp_parameters))
       report("prefetch", "weights are gathered ahead only where overlap names dp_parameters");
+  }
+
+  /// Whether reduce_replicas makes a difference.
+  [[nodiscard]] bool has_sums_of_replicas() const {
+    return plan_.shard_ranks > 0 && plan_.shard_ranks < replicas_ && plan_.microbatches() > 1 &&
+           plan_.scatters_every_microbatch();
   }
 
   /// The ranks that sum gradients.

@@ -169,6 +169,24 @@ TEST_CASE(
   CHECK(order.back() == Collective::reduce_scatter);
 }
 
+// PyTorch fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce: what a microbatch leaves in a
+// shard is all-reduced before it is added to the sharded gradient.
+TEST_CASE("replicas of shards that are summed in every microbatch: an all-reduce for each") {
+  const ModelConfig model = small();
+  for (const int zero : {2, 3}) {
+    CAPTURE(zero);
+    ParallelConfig with = layout(8, zero);
+    with.shard_ranks = 4;
+    with.reduce_replicas = GradientReduction::every_microbatch;
+    const TrainingStepUnderTest step{model, with};
+    CHECK(step.traffic("dp", Collective::reduce_scatter).bytes == kM * weights_of(model));
+    CHECK(step.traffic("hsdp", Collective::all_reduce).bytes == kM * weights_of(model) / 4);
+    with.reduce_gradients = GradientReduction::last_microbatch;
+    const TrainingStepUnderTest last{model, with};
+    CHECK(last.traffic("hsdp", Collective::all_reduce).bytes == weights_of(model) / 4);
+  }
+}
+
 // PyTorch fsdp/_fully_shard/_fsdp_collectives.py, torchtitan config/configs.py: fp32 shards, bf16
 // gathers, fp32 reductions.
 TEST_CASE("FSDP2: ZeRO-3 with shards in fp32 gathers 2 bytes of every weight and reduces 4") {

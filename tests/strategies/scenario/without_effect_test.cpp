@@ -118,6 +118,13 @@ struct Reset {
          p.reduce_gradients =
              last ? GradientReduction::every_microbatch : GradientReduction::last_microbatch;
        }},
+      {"reduce_replicas", "",
+       [](ParallelConfig& p) {
+         if (p.zero < 2) return;  // the same
+         const bool last = p.reduce_replicas == GradientReduction::last_microbatch;
+         p.reduce_replicas =
+             last ? GradientReduction::every_microbatch : GradientReduction::last_microbatch;
+       }},
       {"reshard_after_forward", "", [](ParallelConfig& p) { p.reshard_after_forward = true; }},
       {"prefetch", "", [](ParallelConfig& p) { p.prefetch = true; }},
       {"schedule", "", [](ParallelConfig& p) { p.schedule = PipelineOrder::none; }},

@@ -133,6 +133,7 @@ void draw_traffic(ParallelConfig& out, Draw& draw) {
   for (const Overlap what : {Overlap::ep, Overlap::hsdp}) {
     if (draw.one_in(2)) out.overlap.insert(what);
   }
+  if (draw.one_in(2)) out.reduce_replicas = GradientReduction::every_microbatch;
   if (draw.one_in(2)) out.shards = Dtype::fp32;
   if (out.has_wide_shards() && !draw.one_in(3)) out.state.gradients = Dtype::fp32;
 }
@@ -331,7 +332,8 @@ std::string to_string(const RandomLayout& layout) {
   return fmt::format(
       "tp {} cp {} (kind {}, zigzag {}) pp {} vpp {} (schedule {}) dp {} ep {} etp {} order {} sp "
       "{} "
-      "zero {} (scatter {}, reduce {}) update {} shards {} (wide {}) reshard {} recompute {} ({}, "
+      "zero {} (scatter {}, reduce {} {}) update {} shards {} (wide {}) reshard {} recompute {} "
+      "({}, "
       "early {}) "
       "offload {} "
       "batch {}/{} bucket {} "
@@ -340,16 +342,16 @@ std::string to_string(const RandomLayout& layout) {
       "(weights {}) latent {}",
       p.tp, p.cp, static_cast<int>(p.cp_kind), p.zigzag, p.pp, p.vpp, static_cast<int>(p.schedule),
       p.dp, p.ep, p.etp, p.order.front(), p.sequence_parallel, p.zero, p.scatter_gradients,
-      static_cast<int>(p.reduce_gradients), static_cast<int>(p.update), p.shard_ranks,
-      p.has_wide_shards(), p.reshard_after_forward, static_cast<int>(p.recompute),
-      modules_text(p.recompute_modules), p.form.stops_early, p.state.offload, p.micro_batch,
-      p.global_batch, p.bucket.count(), overlap, p.delay_wgrad_compute, to_string(p.precision),
-      p.recipe.stores_operands, p.recipe.stores_dispatched, p.recipe.stores_activation_inputs,
-      p.recipe.reduces_maxima, p.recipe.first_layers, p.recipe.last_layers, m.kv_heads, m.gated,
-      m.bias, static_cast<int>(m.norm), static_cast<int>(m.positions),
-      static_cast<int>(m.attention), m.dropout, m.tied_embeddings,
-      m.experts ? m.experts->experts : 0, static_cast<int>(p.form.router_weights),
-      m.latent.has_value());
+      static_cast<int>(p.reduce_gradients), static_cast<int>(p.reduce_replicas),
+      static_cast<int>(p.update), p.shard_ranks, p.has_wide_shards(), p.reshard_after_forward,
+      static_cast<int>(p.recompute), modules_text(p.recompute_modules), p.form.stops_early,
+      p.state.offload, p.micro_batch, p.global_batch, p.bucket.count(), overlap,
+      p.delay_wgrad_compute, to_string(p.precision), p.recipe.stores_operands,
+      p.recipe.stores_dispatched, p.recipe.stores_activation_inputs, p.recipe.reduces_maxima,
+      p.recipe.first_layers, p.recipe.last_layers, m.kv_heads, m.gated, m.bias,
+      static_cast<int>(m.norm), static_cast<int>(m.positions), static_cast<int>(m.attention),
+      m.dropout, m.tied_embeddings, m.experts ? m.experts->experts : 0,
+      static_cast<int>(p.form.router_weights), m.latent.has_value());
 }
 
 }  // namespace lockstep::test

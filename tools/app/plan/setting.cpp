@@ -64,8 +64,10 @@ void LayoutDefaults::apply(ParallelConfig& to) const {
   to.gradient_messages_in_parts = parallel.gradient_messages_in_parts;
   to.pairs_recompute_experts = parallel.pairs_recompute_experts;
   to.gradient_passes = parallel.gradient_passes;
+  to.shards = parallel.shards;
   to.scatter_gradients = parallel.scatter_gradients;
   to.reduce_gradients = parallel.reduce_gradients;
+  to.reduce_replicas = parallel.reduce_replicas;
   to.bucket = parallel.bucket;
   to.bucket_form = {};
   if (bucket) take_bucket_of_stack(*bucket, specifies_bucket, to);

@@ -33,7 +33,7 @@ constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62U;
 [[nodiscard]] bool is_layout_member(std::string_view key) {
   return layout_key(key) != nullptr || key == "dp" || key == "stages" || key == "ulysses" ||
          key == "zigzag" || key == "reshard_after_forward" || key == "prefetch" ||
-         key == "scatter_gradients" || key == "reduce_gradients";
+         key == "scatter_gradients" || key == "reduce_gradients" || key == "reduce_replicas";
 }
 
 /// The members of `parallel` that the axes own, as overrides; they are taken out.

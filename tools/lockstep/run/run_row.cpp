@@ -69,6 +69,7 @@ void add_details(const ParallelConfig& parallel, RowWriter& row) {
   row.add("shard_ranks", parallel.shard_ranks);
   row.add("scatter_gradients", Cell{parallel.scatter_gradients});
   row.add("reduce_gradients", name_cell(name_of(reduction_names(), parallel.reduce_gradients)));
+  row.add("reduce_replicas", name_cell(name_of(reduction_names(), parallel.reduce_replicas)));
   row.add("reshard_after_forward", Cell{parallel.reshard_after_forward});
   row.add("prefetch", Cell{parallel.prefetch});
   row.add("update", name_cell(name_of(update_names(), parallel.update)));

@@ -19,15 +19,19 @@ constexpr char kWan[] = "core0 -> core1";
 
 }  // namespace
 
-TEST_CASE("hsdp-two-sites: the bf16 gradient crosses the WAN once each way") {
+TEST_CASE("hsdp-two-sites: the fp32 gradient crosses the WAN once each way") {
   const Shown shown("hsdp-two-sites");
-  // Every GPU all-reduces its 1/32 with its counterpart, which sends it half, twice: 2 N bytes of
+  // Every GPU all-reduces its 1/32 with its counterpart, which sends it half, twice: 4 N bytes of
   // all 32 of a site together. Shards and blocks are rounded up to whole elements.
-  const double gradients = 2 * parameters(shown);
+  const double gradients = 4 * parameters(shown);
   CHECK(within(static_cast<double>(shown.link_bytes(kWan)), gradients, 1e-4));
   CHECK(within(static_cast<double>(shown.link_bytes("core1 -> core0")), gradients, 1e-4));
   // No step is faster than that, and backward hides some of it at most.
   CHECK(shown.step_s() > gradients / kWanRate + 2 * kWanLatency);
+  // As FSDP2 does unless it is told otherwise: once a microbatch, of which there are 8.
+  const Shown every("hsdp-two-sites", {"parallel.reduce_replicas=every_microbatch"});
+  CHECK(within(static_cast<double>(every.link_bytes(kWan)), 8 * gradients, 1e-4));
+  CHECK(every.step_s() > 8 * gradients / kWanRate);
 }
 
 TEST_CASE("hsdp-two-sites: sharding over both sites gathers every layer over the WAN") {

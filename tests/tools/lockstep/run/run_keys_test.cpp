@@ -102,6 +102,15 @@ std::vector<Key> keys_of_parallel() {
       {"reduce_gradients",
        {"dense", {"parallel.zero=2", "parallel.global_batch=32"}, "every_microbatch"},
        {"dense", {"parallel.zero=2"}, "every_microbatch"}},  // one microbatch
+      {"reduce_replicas",
+       {"dense",
+        {"parallel.zero=2", "parallel.global_batch=32", "parallel.shard_ranks=8",
+         "parallel.reduce_gradients=every_microbatch"},
+        "every_microbatch"},
+       {"dense",
+        {"parallel.zero=2", "parallel.global_batch=32",
+         "parallel.reduce_gradients=every_microbatch"},
+        "every_microbatch"}},  // no replicas of shards
       {"update", {"dense", {}, "by_bucket"}, {"one", {}, "by_bucket"}},
       {"algorithms.hsdp",
        {"dense", {"parallel.zero=2", "parallel.shard_ranks=8"}, "naive"},

@@ -97,6 +97,9 @@ class Torchtitan {
     if (of_.zero == 3)
       text("fsdp_reshard_after_forward", of_.reshard_after_forward ? "always" : "never");
     const bool hides = of_.overlaps(Overlap::dp_gradients) && of_.overlaps(Overlap::dp_parameters);
+    if (shards < of_.dp && of_.scatters_every_microbatch() && of_.microbatches() > 1 &&
+        !of_.sums_every_microbatch())
+      leave_out("replicas of shards summed once a step: torchtitan sums them in every microbatch");
     if (of_.zero >= 2 && !hides) leave_out("shards without overlap: FSDP2 always prefetches");
   }
 
