@@ -23,6 +23,13 @@ void take_bucket_of_stack(const BucketDefaults& bucket, bool specified, Parallel
   parallel.bucket_form = {size, bucket.first, bucket.whole_without_overlap, bucket.whole_chunks};
 }
 
+void take_gradients_of_shards(ParallelConfig& parallel) {
+  if (!parallel.shards) return;
+  StateConfig& state = parallel.state;
+  const Dtype usual = is_narrow(state.weights) ? Dtype::bf16 : state.weights;
+  state.gradients = parallel.has_wide_shards() ? *parallel.shards : usual;
+}
+
 void take_gradients_of_stack(const SoftwareStack& stack, SpecifiedValues specified,
                              ParallelConfig& parallel) {
   parallel.gradient_passes = stack.gradient_passes;
@@ -32,7 +39,7 @@ void take_gradients_of_stack(const SoftwareStack& stack, SpecifiedValues specifi
   if (gradients != stack.gradients.end() && !specified.gradients)
     parallel.state.gradients = gradients->second;
   parallel.shards = stack.shards;
-  if (parallel.has_wide_shards() && !specified.gradients) parallel.state.gradients = *stack.shards;
+  if (!specified.gradients) take_gradients_of_shards(parallel);
   if (stack.bucket) take_bucket_of_stack(*stack.bucket, specified.bucket, parallel);
 }
 

@@ -16,6 +16,10 @@ struct SpecifiedValues {
 /// so that a resolved scenario is the same.
 void take_bucket_of_stack(const BucketDefaults& bucket, bool specified, ParallelConfig& parallel);
 
+/// Of a stack whose shards have a precision of their own: sets that of gradients, which the layout
+/// decides.
+void take_gradients_of_shards(ParallelConfig& parallel);
+
 /// Sets what a layout takes from its software stack alone, and the precision and buckets of
 /// gradients that the scenario does not specify.
 void take_gradients_of_stack(const SoftwareStack& stack, SpecifiedValues specified,

@@ -34,15 +34,19 @@ namespace {
   return std::find(kPipeline.begin(), kPipeline.end(), key) == kPipeline.end();
 }
 
-/// Whether the scenario of a setting has this key of `parallel`.
-[[nodiscard]] bool specifies(const PlanSpace& space, std::uint64_t setting, std::string_view key) {
+/// Whether the scenario of a setting has this key of `parallel`, of its objects from outside in.
+[[nodiscard]] bool specifies(const PlanSpace& space, std::uint64_t setting,
+                             std::initializer_list<std::string_view> keys) {
   JsonValue root = space.base.root;
   Overlay overlay;
   for (const std::string& each : space.setting_overrides(setting)) overlay.apply(each, root);
-  const auto* members = root.get_if<JsonObject>();
-  const JsonValue* parallel = members != nullptr ? find_member(*members, "parallel") : nullptr;
-  const auto* keys = parallel != nullptr ? parallel->get_if<JsonObject>() : nullptr;
-  return keys != nullptr && find_member(*keys, key) != nullptr;
+  const auto member = [](const JsonValue* of, std::string_view key) -> const JsonValue* {
+    const auto* members = of == nullptr ? nullptr : of->get_if<JsonObject>();
+    return members == nullptr ? nullptr : find_member(*members, key);
+  };
+  const JsonValue* at = member(&root, "parallel");
+  for (const std::string_view key : keys) at = member(at, key);
+  return at != nullptr;
 }
 
 /// Of a stack that has them.
@@ -68,6 +72,7 @@ void LayoutDefaults::apply(ParallelConfig& to) const {
   to.scatter_gradients = parallel.scatter_gradients;
   to.reduce_gradients = parallel.reduce_gradients;
   to.reduce_replicas = parallel.reduce_replicas;
+  if (!specifies_gradients) take_gradients_of_shards(to);
   to.bucket = parallel.bucket;
   to.bucket_form = {};
   if (bucket) take_bucket_of_stack(*bucket, specifies_bucket, to);
@@ -77,7 +82,6 @@ PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
                          const Calibration& calibration, const PartChanges& changes)
     : index_{index}, scenario_{scenario_of(space, index)} {
   apply(changes);
-  const bool has_bucket = specifies(space, index, "bucket");
   std::exception_ptr problem;
   for (int zero = 0; zero <= 3; ++zero) {
     for (const bool pipelined : {false, true}) {
@@ -88,8 +92,9 @@ PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,
         Scenario of = scenario_of(space, index, overrides);
         if (changed_) of.cluster.cluster = *changed_;
         add_stack(of, calibration);
-        defaults_[place_of(zero, pipelined)] =
-            LayoutDefaults{std::move(of.parallel), of.stack, bucket_of(of.stack), has_bucket};
+        defaults_[place_of(zero, pipelined)] = LayoutDefaults{
+            std::move(of.parallel), of.stack, bucket_of(of.stack),
+            specifies(space, index, {"bucket"}), specifies(space, index, {"state", "gradients"})};
       } catch (const ConfigError&) {
         // The stack has no such layouts; what is wrong with the scenario itself was thrown above.
         if (!problem) problem = std::current_exception();

@@ -28,6 +28,7 @@ struct LayoutDefaults {
   std::string stack;
   std::optional<BucketDefaults> bucket{};  // of the stack; their size also depends on the replicas
   bool specifies_bucket = false;           // the scenario
+  bool specifies_gradients = false;        // the same, their precision
 
   /// Sets what a layout takes from its stack, or from the scenario instead. Its degrees, schedule,
   /// ZeRO stage and state.offload are set and stay.
