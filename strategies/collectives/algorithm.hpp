@@ -47,6 +47,8 @@ struct RankLayout {
   std::vector<int> dimensions;  // of a torus, the first varies fastest; empty: no torus
   /// Cycles through the ranks of one node over disjoint links (topologies/routing/node_rings.hpp).
   std::vector<std::vector<int>> node_rings{};
+  /// Several nodes: paths through the ranks of each over disjoint links, in one direction.
+  std::vector<std::vector<int>> node_paths{};
   /// Switches that reduce and multicast, as trees over the ranks: element i < n is the parent of
   /// rank i, element n + k that of switch k, -1 for a root; switch k executes rank n + k of the
   /// schedule. Empty: no such switches.

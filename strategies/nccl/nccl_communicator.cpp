@@ -42,17 +42,33 @@ bool has_direct_links(const PlacedCommunicator& placed, const std::vector<Endpoi
   return direct == 2;
 }
 
-/// Cycles through members of one node, of the first node where nodes are equal.
-std::vector<std::vector<int>> rings_of(const PlacedCommunicator& placed) {
+/// Members of one node without a switch, of the first node where nodes are equal; empty if nodes
+/// have a switch, or have different numbers of members.
+std::vector<EndpointId> directly_joined(const PlacedCommunicator& placed) {
   std::vector<EndpointId> gpus = placed.placement().fullest;
-  if (placed.placement().nodes != 1 || !has_direct_links(placed, gpus)) return {};
+  if (placed.placement().runs.size() != 1 || !has_direct_links(placed, gpus)) return {};
   const Cluster& cluster = placed.cluster();
   if (has_equal_nodes(cluster)) {
     const int before = first_rank_of_node(cluster, node_of(cluster, gpus.front())) -
                        first_rank_of_node(cluster, 0);
     for (EndpointId& gpu : gpus) gpu = static_cast<EndpointId>(static_cast<int>(gpu) - before);
   }
-  return nvlink_rings(cluster, gpus);
+  return gpus;
+}
+
+/// Cycles through members of one node.
+std::vector<std::vector<int>> rings_of(const PlacedCommunicator& placed) {
+  if (placed.placement().nodes != 1) return {};
+  const std::vector<EndpointId> gpus = directly_joined(placed);
+  return gpus.empty() ? std::vector<std::vector<int>>{} : nvlink_rings(placed.cluster(), gpus);
+}
+
+/// Paths through members of each of several nodes.
+std::vector<std::vector<int>> paths_of(const PlacedCommunicator& placed) {
+  const MemberPlacement& placement = placed.placement();
+  if (placement.nodes == 1 || placement.per_node() != placement.most_per_node) return {};
+  const std::vector<EndpointId> gpus = directly_joined(placed);
+  return gpus.empty() ? std::vector<std::vector<int>>{} : nvlink_paths(placed.cluster(), gpus);
 }
 
 }  // namespace
@@ -63,7 +79,8 @@ NcclCommunicator::NcclCommunicator(const NcclTuning& tuning, NcclFilters filters
       filters_{filters},
       placed_{std::move(placed)},
       facts_{facts_of(tuning, device, placed_)},
-      node_rings_{rings_of(placed_)} {}
+      node_rings_{rings_of(placed_)},
+      node_paths_{paths_of(placed_)} {}
 
 std::optional<NcclPick> NcclCommunicator::pick(Collective collective, Bytes size,
                                                const AutomaticChoice& how) const {
@@ -155,6 +172,7 @@ AlgorithmInput NcclCommunicator::input(const AlgorithmArguments& arguments, int 
                                        std::optional<Bytes> size) const {
   AlgorithmInput out = placed_.input(arguments, root, size);
   out.layout.node_rings = node_rings_;
+  out.layout.node_paths = node_paths_;
   return out;
 }
 

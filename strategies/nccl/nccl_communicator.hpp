@@ -71,6 +71,7 @@ class NcclCommunicator {
   PlacedCommunicator placed_;
   NcclFacts facts_;
   std::vector<std::vector<int>> node_rings_;
+  std::vector<std::vector<int>> node_paths_;
 };
 
 }  // namespace lockstep

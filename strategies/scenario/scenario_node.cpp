@@ -59,8 +59,10 @@ bool same_links(const Device& a, const Device& b) {
 /// How well a reference suits; 0: not at all.
 int suits(const Reference& reference, const NodeFigures& figures) {
   const bool rack = text_member(reference.topology, "builder") == "nvl72";
-  if (figures.intra == "nvl72") return rack ? 1 : 0;
   const Device& device = reference.device;
+  if (figures.intra == "nvl72" && rack)
+    return device.id == figures.device.id ? 3 : same_links(device, figures.device) ? 2 : 1;
+  if (figures.intra == "nvl72") return 0;
   if (device.id == figures.device.id) return 3;
   const bool same_pcie = device.pcie_generation == figures.device.pcie_generation;
   if (!same_pcie) return 0;

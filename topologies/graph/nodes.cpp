@@ -48,6 +48,17 @@ int largest_node(const Cluster& cluster) {
   return most;
 }
 
+int coherent_cpus(const Cluster& cluster) {
+  const VertexId gpu = cluster.vertex_of(0);
+  for (std::size_t i = 0; i < cluster.link_count(); ++i) {
+    const ClusterLink link = cluster.link(static_cast<LinkId>(i));
+    if (link.from == gpu && link.kind == LinkKind::cpu &&
+        cluster.vertex(link.to).kind == VertexKind::cpu)
+      return static_cast<int>(cluster.data().cpus.size());
+  }
+  return 0;
+}
+
 std::string node_sizes_text(const Cluster& cluster) {
   const std::string most = std::to_string(largest_node(cluster));
   return has_equal_nodes(cluster) ? most : std::to_string(smallest_node(cluster)) + " to " + most;

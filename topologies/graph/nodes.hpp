@@ -18,6 +18,9 @@ namespace lockstep {
 /// Ranks of the smallest and the largest node.
 [[nodiscard]] int smallest_node(const Cluster& cluster);
 [[nodiscard]] int largest_node(const Cluster& cluster);
+/// CPUs of a node whose GPUs have coherent links to them, such as NVLink-C2C; 0: its CPUs are one
+/// host.
+[[nodiscard]] int coherent_cpus(const Cluster& cluster);
 /// Ranks per node in words: "8", or "1 to 7" if nodes differ in size.
 [[nodiscard]] std::string node_sizes_text(const Cluster& cluster);
 

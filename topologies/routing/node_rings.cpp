@@ -117,7 +117,45 @@ class CycleSearch {
   std::vector<std::vector<int>> best_;
 };
 
+[[nodiscard]] bool joins_all(const Counts& links) {
+  for (std::size_t a = 0; a < links.size(); ++a)
+    for (std::size_t b = 0; b < links.size(); ++b)
+      if (a != b && links[a][b] < 1) return false;
+  return true;
+}
+
+/// From `first` in turn to the next above and below.
+[[nodiscard]] std::vector<int> zigzag(int first, int gpus) {
+  std::vector<int> out;
+  for (int i = 0; i < gpus; ++i) {
+    const int distance = i % 2 == 1 ? (i + 1) / 2 : -(i / 2);
+    out.push_back((first + distance + gpus) % gpus);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::vector<int>> nvlink_paths(const Cluster& cluster,
+                                           std::span<const EndpointId> gpus) {
+  if (gpus.size() < kFewest || gpus.size() > kMost) return {};
+  const Counts links = links_between(cluster, gpus);
+  std::vector<std::vector<int>> out;
+  if (gpus.size() % 2 == 0 && joins_all(links)) {
+    const int count = static_cast<int>(gpus.size());
+    for (int first = 0; first < count; ++first) out.push_back(zigzag(first, count));
+    return out;
+  }
+  for (std::vector<int>& cycle : CycleSearch{links}.run()) {
+    for (const bool backwards : {false, true}) {
+      std::vector<int>& path = out.emplace_back(cycle);
+      if (backwards) std::reverse(path.begin(), path.end());
+      const auto opened = static_cast<std::ptrdiff_t>(out.size() - 1) % std::ssize(path);
+      std::rotate(path.begin(), path.begin() + opened, path.end());
+    }
+  }
+  return out;
+}
 
 std::vector<std::vector<int>> nvlink_rings(const Cluster& cluster,
                                            std::span<const EndpointId> gpus) {

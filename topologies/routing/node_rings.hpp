@@ -14,7 +14,13 @@ namespace lockstep {
 /// src/graph/search.cc.
 [[nodiscard]] std::vector<std::vector<int>> nvlink_rings(const Cluster& cluster,
                                                          std::span<const EndpointId> gpus);
-/// The same of all GPUs of a node.
+/// Paths through all of them over direct NVLinks, for rings over several such nodes; no two use a
+/// link in the same direction. If every two of an even number are joined, as many as GPUs, which
+/// begin at every GPU and use every link (zigzags, Walecki 1892); else each cycle both ways, opened
+/// at a different GPU. Empty in the same cases.
+[[nodiscard]] std::vector<std::vector<int>> nvlink_paths(const Cluster& cluster,
+                                                         std::span<const EndpointId> gpus);
+/// The cycles of all GPUs of a node.
 [[nodiscard]] std::vector<std::vector<int>> nvlink_rings(const Cluster& cluster, int node = 0);
 
 }  // namespace lockstep

@@ -63,6 +63,99 @@ class NodeOrder {
   int channel_;
 };
 
+/// The same along a path through each node without a switch, every second one the other way round,
+/// so that a ring enters a node on the rail on which it has left the one before.
+class PathOrder {
+ public:
+  PathOrder(int n, std::vector<int> path)
+      : per_node_{static_cast<int>(path.size())},
+        nodes_{n / per_node_},
+        path_{std::move(path)},
+        place_(path_.size()) {
+    for (int i = 0; i < per_node_; ++i)
+      place_[static_cast<std::size_t>(path_[static_cast<std::size_t>(i)])] = i;
+  }
+
+  [[nodiscard]] int rank_at(int place) const {
+    const int node = place / per_node_;
+    const int at = turned(node, place % per_node_);
+    return node * per_node_ + path_[static_cast<std::size_t>(at)];
+  }
+  [[nodiscard]] int place_of(int rank) const {
+    const int node = rank / per_node_;
+    const int at = place_[static_cast<std::size_t>(rank % per_node_)];
+    return node * per_node_ + turned(node, at);
+  }
+  [[nodiscard]] int period() const { return nodes_ % 2 == 0 ? 2 * per_node_ : 0; }
+
+ private:
+  [[nodiscard]] int turned(int node, int i) const { return node % 2 == 0 ? i : per_node_ - 1 - i; }
+
+  int per_node_;
+  int nodes_;
+  std::vector<int> path_;
+  std::vector<int> place_;
+};
+
+/// Nodes of different sizes: a ring crosses from one to the next at GPUs of the same number, which
+/// both have; consecutive channels at different ones.
+class UnequalOrder {
+ public:
+  UnequalOrder(const std::vector<int>& sizes, int channel)
+      : sizes_{sizes},
+        channel_{channel},
+        least_{*std::min_element(sizes.begin(), sizes.end())},
+        begins_(sizes.size()) {
+    std::exclusive_scan(sizes.begin(), sizes.end(), begins_.begin(), 0);
+  }
+
+  [[nodiscard]] int rank_at(int place) const {
+    const std::size_t node = node_of(place);
+    const int size = sizes_[node];
+    const int last = leaves_after(node);
+    int distance = place - begins_[node];
+    if (distance == size - 1)
+      distance = last;
+    else if (distance >= last)
+      ++distance;
+    return begins_[node] + (enters(node) + distance) % size;
+  }
+
+  [[nodiscard]] int place_of(int rank) const {
+    const std::size_t node = node_of(rank);
+    const int size = sizes_[node];
+    const int last = leaves_after(node);
+    const int distance = positive(rank - begins_[node] - enters(node), size);
+    if (distance == last) return begins_[node] + size - 1;
+    return begins_[node] + (distance < last ? distance : distance - 1);
+  }
+
+ private:
+  [[nodiscard]] std::size_t node_of(int rank) const {
+    const auto next = std::upper_bound(begins_.begin(), begins_.end(), rank);
+    return static_cast<std::size_t>(next - begins_.begin()) - 1;
+  }
+
+  /// As NodeOrder has it, among the GPUs that the smallest node has, too.
+  [[nodiscard]] int enters(std::size_t node) const {
+    if (node % 2 == 1) return positive(channel_ - 1, least_);
+    const bool odd_one_out = node > 0 && node + 1 == sizes_.size() && least_ > 2;
+    return (channel_ + (odd_one_out ? 1 : 0)) % least_;
+  }
+
+  /// How far above the GPU where it enters.
+  [[nodiscard]] int leaves_after(std::size_t node) const {
+    const std::size_t next = node + 1 == sizes_.size() ? 0 : node + 1;
+    const int distance = positive(enters(next) - enters(node), sizes_[node]);
+    return distance == 0 ? sizes_[node] - 1 : distance;
+  }
+
+  std::vector<int> sizes_;
+  int channel_;
+  int least_;
+  std::vector<int> begins_;
+};
+
 /// A dimension of a torus: how far apart in rank its neighbors are.
 struct Dimension {
   int size = 1;
@@ -153,7 +246,8 @@ RankOrder as_rank_order(const Order& order) {
           [order](int rank) { return order.place_of(rank); }};
 }
 
-RankOrder along_nodes(const NodeOrder& order) {
+template <typename Order>
+RankOrder along_nodes(const Order& order) {
   RankOrder out = as_rank_order(order);
   out.period = order.period();
   return out;
@@ -184,8 +278,13 @@ RankOrder reversed(RankOrder order, int n) {
 }
 
 RankOrder ring_order(int n, const RankLayout& layout, int channel) {
-  if (1 < layout.per_node && layout.per_node < n && n % layout.per_node == 0)
-    return along_nodes(NodeOrder{n, layout.per_node, channel});
+  if (1 < layout.per_node && layout.per_node < n && n % layout.per_node == 0) {
+    const auto& paths = layout.node_paths;
+    if (paths.empty()) return along_nodes(NodeOrder{n, layout.per_node, channel});
+    return along_nodes(PathOrder{n, paths[static_cast<std::size_t>(channel) % paths.size()]});
+  }
+  if (std::accumulate(layout.node_sizes.begin(), layout.node_sizes.end(), 0) == n)
+    return as_rank_order(UnequalOrder{layout.node_sizes, channel});
   if (!layout.node_rings.empty() && std::ssize(layout.node_rings.front()) == n)
     return along(
         layout.node_rings[static_cast<std::size_t>(channel / 2) % layout.node_rings.size()],

@@ -6,6 +6,7 @@
 #include "sim/config/json/json_values.hpp"
 #include "strategies/measure/validation/stack_rule.hpp"
 #include "strategies/stacks/software_stack.hpp"
+#include "topologies/builders/registry.hpp"
 
 namespace lockstep {
 
@@ -38,6 +39,10 @@ JsonValue cluster_of(const MeasuredRun& run) {
   auto* members = std::get_if<JsonObject>(&out.data);
   const std::int64_t nics = integer_member(out, "nics_per_node", 0);
   const std::int64_t gpus = integer_member(out, "gpus_per_node", 0);
+  const std::int64_t all = integer_member(out, "gpus", 0);
+  // Tables give the size of a rack; a job takes as many of each as it can.
+  if (members != nullptr && gpus == kGpusOfRack && all > gpus && all % gpus != 0)
+    std::erase_if(*members, [](const JsonMember& each) { return each.key == "gpus_per_node"; });
   const bool sum = run.origin.notes.find("sum per node printed") != std::string::npos;
   if (members == nullptr || !sum || nics == 0 || gpus % nics != 0) return out;
   const double rate = number_member(out, "nic_gbps");

@@ -45,7 +45,8 @@ constexpr int kLongestRing = 256;
       fmt::join(layout.node_sizes, ","), fmt::join(layout.dimensions, ","),
       fmt::join(layout.node_switches, ","), fmt::join(layout.fabric_switches, ","),
       layout.node_rings.size());
-  for (const auto& ring : layout.node_rings) key += fmt::format("{} ", fmt::join(ring, ","));
+  for (const auto* cycles : {&layout.node_rings, &layout.node_paths})
+    for (const auto& each : *cycles) key += fmt::format("{} ", fmt::join(each, ","));
   for (const auto& [name, value] : input.arguments)
     key += fmt::format("{}={} ", name, to_string(value));
   return key;
@@ -140,6 +141,26 @@ AlgorithmSpec CollectiveChoice::fallback(const Call& call, const NcclFacts& fact
   return {find_algorithm(collective, algorithm_names(collective).front()), {}};
 }
 
+/// Devices of a torus without kernels of GPUs have libraries of their own, which follow the torus.
+bool CollectiveChoice::is_without_nccl() const {
+  return device_.kernels.empty() && cluster_.dimensions().size() > 1;
+}
+
+bool CollectiveChoice::fills_torus(const Call& call, const std::vector<EndpointId>& ranks) const {
+  return !call.host && static_cast<int>(ranks.size()) == cluster_.ranks() &&
+         std::is_sorted(ranks.begin(), ranks.end());
+}
+
+/// On the whole torus all-reduces by dimension, and two rings for each dimension.
+AlgorithmSpec CollectiveChoice::of_torus(const Call& call, const NcclFacts& facts) const {
+  if (call.collective == Collective::all_reduce)
+    return {find_algorithm(call.collective, "torus"), {}};
+  AlgorithmSpec out = fallback(call, facts);
+  if (find_parameter(*out.algorithm, "channels") != nullptr)
+    out.arguments = {{"channels", ArgumentValue{2 * std::ssize(cluster_.dimensions())}}};
+  return out;
+}
+
 AlgorithmSpec CollectiveChoice::named(Collective collective, const std::string& group) const {
   const auto given = algorithms_.find(group);
   if (given == algorithms_.end()) return {};
@@ -199,8 +220,12 @@ CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
   const AutomaticChoice automatic = this->automatic(call.group);
   if (!call.host && automatic.by == AutomaticChoice::By::replay) spec = fastest(call, communicator);
   const bool named = spec.algorithm != nullptr;
+  const bool asked = named || algorithms_.contains(call.group);
+  const bool by_torus = !asked && is_without_nccl() && fills_torus(call, ranks);
+  if (by_torus) spec = of_torus(call, communicator.facts());
   std::optional<NcclPick> pick;
-  if (!call.host) pick = communicator.pick(call.collective, call.message, automatic);
+  if (!call.host && (asked || !is_without_nccl()))
+    pick = communicator.pick(call.collective, call.message, automatic);
   if (pick && !named) spec = pick->spec;
   // A ring that a scenario names goes by rank; NCCL's go along NVLinks.
   const auto asked_input = [&] {
@@ -211,6 +236,7 @@ CollectiveChoice::Made& CollectiveChoice::make(const Call& call,
       in = named ? communicator.placed().input({}, 0, std::nullopt)
                  : communicator.input({}, 0, std::nullopt);
     }
+    if (by_torus) in.layout.dimensions = cluster_.dimensions();
     in.arguments = spec.arguments;
     in.root = call.root;
     in.size = call.message;

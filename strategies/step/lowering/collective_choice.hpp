@@ -106,6 +106,9 @@ class CollectiveChoice {
   [[nodiscard]] AlgorithmSpec fastest(const Call& call, const NcclCommunicator& ranks) const;
   [[nodiscard]] AlgorithmSpec named(Collective collective, const std::string& group) const;
   [[nodiscard]] AlgorithmSpec fallback(const Call& call, const NcclFacts& facts) const;
+  [[nodiscard]] bool is_without_nccl() const;
+  [[nodiscard]] bool fills_torus(const Call& call, const std::vector<EndpointId>& ranks) const;
+  [[nodiscard]] AlgorithmSpec of_torus(const Call& call, const NcclFacts& facts) const;
   [[nodiscard]] AlgorithmInput input_with_host(const NcclCommunicator& ranks,
                                                const std::vector<EndpointId>& members) const;
 

@@ -236,6 +236,43 @@ TEST_CASE("as many rings as GPUs in a node use every NIC once each way, and stay
   }
 }
 
+TEST_CASE("rings over nodes of different sizes cross at GPUs that all have, channels at others") {
+  for (const std::vector<int>& sizes :
+       {std::vector{40, 36}, {8, 4, 8}, {3, 5}, {5, 3, 4, 6, 7}, {2, 1, 3}}) {
+    RankLayout layout;
+    layout.node_sizes = sizes;
+    std::vector<int> node_of;
+    std::vector<int> number;
+    for (std::size_t node = 0; node < sizes.size(); ++node) {
+      for (int i = 0; i < sizes[node]; ++i) {
+        node_of.push_back(static_cast<int>(node));
+        number.push_back(i);
+      }
+    }
+    const int n = static_cast<int>(node_of.size());
+    const int least = *std::min_element(sizes.begin(), sizes.end());
+    std::map<int, int> leaves;
+    for (int channel = 0; channel < least; ++channel) {
+      const RankOrder order = ring_order(n, layout, channel);
+      std::set<int> seen;
+      std::size_t crossings = 0;
+      for (int place = 0; place < n; ++place) {
+        const auto from = static_cast<std::size_t>(order.rank_at(place));
+        const auto to = static_cast<std::size_t>(order.rank_at((place + 1) % n));
+        CHECK(order.place_of(static_cast<int>(from)) == place);
+        CHECK(seen.insert(static_cast<int>(from)).second);
+        if (node_of[from] == node_of[to]) continue;
+        ++crossings;
+        if (least > 2) CHECK(number[from] == number[to]);
+        ++leaves[static_cast<int>(from)];
+      }
+      CHECK(crossings == sizes.size());  // node after node
+    }
+    if (least > 2)
+      for (const auto& [rank, times] : leaves) CHECK(times == 1);  // a NIC each
+  }
+}
+
 TEST_CASE("NVLS sends and receives (1 + 1/n) of the message on every port") {
   for (const int n : {2, 4, 8}) {
     AlgorithmInput input{.n = n};

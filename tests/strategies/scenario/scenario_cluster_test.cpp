@@ -52,6 +52,16 @@ int count_of(const Cluster& cluster, VertexKind kind) {
   return count;
 }
 
+TEST_CASE("racks in a few figures have the NICs of the shipped rack of their GPU") {
+  for (const auto& [gpu, gbps] :
+       {std::pair{"gb200-nvl72", 400}, {"gb300-nvl72", 800}, {"rubin-nvl72", 800}}) {
+    CAPTURE(gpu);
+    const Cluster racks = cluster_of(std::string{R"({"gpu": ")"} + gpu + R"(", "gpus": 144})");
+    const LinkFigures nic = link_from(racks, VertexKind::nic, LinkKind::network);
+    CHECK(nic.bandwidth == Rate::bytes_per_second(gbps * 125e6));
+  }
+}
+
 TEST_CASE("eight GPUs and NICs are the shipped node of that GPU") {
   const Cluster few = cluster_of(R"({"gpu": "h100-sxm5-80gb", "gpus": 16, "gpus_per_node": 8,
     "intra": "nvswitch", "nics_per_node": 8, "nic_gbps": 400, "fabric": "infiniband"})");

@@ -79,6 +79,43 @@ TEST_CASE("cycles of some GPUs of a node use the links among these alone") {
   CHECK(nvlink_rings(dgx1, std::vector<EndpointId>{0, 1, 6}).empty());  // no link of 0 or 1 to 6
 }
 
+TEST_CASE(
+    "paths through a full mesh of eight begin at every GPU and use every link once each way") {
+  const Cluster mesh = shipped("mi300x-box");
+  const auto paths = nvlink_paths(mesh, std::vector<EndpointId>{0, 1, 2, 3, 4, 5, 6, 7});
+  REQUIRE(paths.size() == 8);
+  std::map<std::pair<int, int>, int> used;
+  for (std::size_t first = 0; first < 8; ++first) {
+    const std::vector<int>& path = paths[first];
+    CHECK(path.front() == static_cast<int>(first));
+    std::vector<int> sorted = path;
+    std::sort(sorted.begin(), sorted.end());
+    CHECK(sorted == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+    for (std::size_t i = 0; i + 1 < path.size(); ++i) ++used[{path[i], path[i + 1]}];
+    // The other way round it is the path that begins where it ends.
+    std::vector<int> back = path;
+    std::reverse(back.begin(), back.end());
+    CHECK(back == paths[static_cast<std::size_t>(path.back())]);
+  }
+  CHECK(used.size() == 56);
+  for (const auto& [pair, times] : used) CHECK(times == 1);
+}
+
+TEST_CASE("paths through a DGX-1V are its three cycles, opened, each both ways") {
+  const Cluster dgx1 = shipped("dgx1");
+  const auto paths = nvlink_paths(dgx1, std::vector<EndpointId>{0, 1, 2, 3, 4, 5, 6, 7});
+  REQUIRE(paths.size() == 6);
+  const auto rings = nvlink_rings(dgx1);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    std::vector<int> path = paths[i];
+    if (i % 2 == 1) std::reverse(path.begin(), path.end());
+    const auto start = std::find(path.begin(), path.end(), rings[i / 2].front());
+    std::rotate(path.begin(), start, path.end());
+    CHECK(path == rings[i / 2]);
+  }
+  CHECK(nvlink_paths(shipped("dgx-a100"), std::vector<EndpointId>{0, 1, 2, 3}).empty());
+}
+
 TEST_CASE("where a switch joins the GPUs, or no cycle passes all of them, there are none") {
   CHECK(nvlink_rings(shipped("dgx-a100")).empty());
   CHECK(nvlink_rings(shipped("summit")).empty());  // two sockets, joined by their CPUs alone

@@ -14,6 +14,7 @@
 #include "tools/app/step/metrics/step_confidence.hpp"
 #include "tools/app/step/rank_speeds.hpp"
 #include "tools/app/step/requested_scenario.hpp"
+#include "topologies/graph/nodes.hpp"
 
 namespace lockstep::app {
 
@@ -21,6 +22,8 @@ namespace {
 
 /// Whose memory moves what hosts compute with; clusters do not say what their hosts are.
 constexpr const char* kHostDevice = "epyc-7742-2s";
+/// With coherent links from CPUs to GPUs, one CPU of several.
+constexpr const char* kCoherentHost = "grace-480gb";
 
 /// What a GPU and its host copy over: a cable of the first GPU to a CPU, else its PCIe slot; none
 /// where the cluster has neither.
@@ -82,7 +85,8 @@ SimulationOptions simulation_options(const TrainingStepRequest& request, const S
   options.costs = std::move(costs);
   options.nccl_tuning = nccl_tuning_of(scenario.stack, config_folder());
   options.host_link = host_link(cluster);
-  const Device host = load_device(config_folder() + "/devices/" + kHostDevice + ".json");
+  const char* of_hosts = coherent_cpus(cluster) > 0 ? kCoherentHost : kHostDevice;
+  const Device host = load_device(fmt::format("{}/devices/{}.json", config_folder(), of_hosts));
   if (host.memory) options.host_memory = host.memory->bandwidth;
   options.link_series =
       !request.trace.empty() || (request.link_series && scenario.parallel.ranks() <= kFewRanks);

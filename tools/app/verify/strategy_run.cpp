@@ -153,6 +153,8 @@ VerifyStrategyResult verify_scenario(const VerifyStrategyRequest& request) {
                     load_variant(request.file, variant, request.overrides, config_folder())));
     } catch (const ConfigError& error) {
       out.impossible.push_back({variant.name, error.problems().front().message});
+    } catch (const RequestError& error) {
+      out.impossible.push_back({variant.name, error.what()});
     }
   }
   out.seed = request.seed.value_or(out.layouts.front().scenario.seed);

@@ -274,7 +274,7 @@ Report report_of(const VerifyStrategyRequest& request, const VerifyStrategyResul
   }
   for (const ImpossibleVariant& each : result.impossible) {
     out.sections.front().notes.push_back(
-        fmt::format("variant {} cannot run: {}", each.name, each.problem));
+        fmt::format("variant {} is not verified: {}", each.name, each.problem));
   }
   return out;
 }

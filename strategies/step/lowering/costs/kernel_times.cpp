@@ -33,7 +33,9 @@ KernelTimes::KernelTimes(const Program& program, const CostModel& cost, Host hos
 
 KernelTimes::Host KernelTimes::host_of(const Cluster& cluster, int ranks,
                                        std::optional<Rate> memory, std::optional<Rate> link) {
-  const int sharers = std::max(1, std::min(largest_node(cluster), ranks));
+  const int hosts = std::max(1, coherent_cpus(cluster));
+  const int of_host = (largest_node(cluster) + hosts - 1) / hosts;
+  const int sharers = std::max(1, std::min(of_host, ranks));
   const auto share = memory ? std::optional{memory->scaled(1.0 / sharers)} : std::nullopt;
   return {memory, share, link};
 }

@@ -76,6 +76,8 @@ TEST_CASE("rows on racks give the GPUs of a tray, or of a rack that a job takes"
   CHECK(cluster_of(64, 4).nodes() == 1);
   CHECK(cluster_of(512, 64).nodes() == 8);
   CHECK(cluster_of(144, 36).nodes() == 4);
+  CHECK(cluster_of(144, 72).nodes() == 2);
+  CHECK(cluster_of(128, 72).gpus_per_node() == 64);
 }
 
 TEST_CASE("a run becomes the scenario that its row says") {

@@ -2,7 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <numeric>
+#include <optional>
+#include <string>
+
 #include "strategies/nccl/tuning_file.hpp"
+#include "strategies/step/lowering/costs/kernel_times.hpp"
 #include "topologies/files/cluster_file.hpp"
 #include "topologies/in_network/lower_with_switches.hpp"
 #include "topologies/routing/lower.hpp"
@@ -10,13 +15,17 @@
 namespace lockstep::test {
 namespace {
 
+const std::string kConfigs = LOCKSTEP_SOURCE_DIR "/configs";
+
 class Bed {
  public:
-  explicit Bed(std::map<std::string, std::string> algorithms = {}, int ranks = 16)
-      : cluster_{load_cluster(LOCKSTEP_SOURCE_DIR "/configs/clusters/dgx-h100.json",
+  explicit Bed(std::map<std::string, std::string> algorithms = {}, std::optional<int> ranks = 16,
+               const std::string& cluster = "dgx-h100",
+               const std::string& device = "h100-sxm5-80gb")
+      : cluster_{load_cluster(kConfigs + "/clusters/" + cluster + ".json",
                               ClusterSize{std::nullopt, ranks, 0})
                      .cluster},
-        device_{load_device(LOCKSTEP_SOURCE_DIR "/configs/devices/h100-sxm5-80gb.json")},
+        device_{load_device(kConfigs + "/devices/" + device + ".json")},
         network_{lower(cluster_, device_.endpoint(), RoutePolicy::automatic)},
         choice_{cluster_,
                 network_,
@@ -71,6 +80,31 @@ TEST_CASE("without a name NCCL's tuning decides, and says what a launch costs") 
   const ChosenCollective& small = bed.choose(Collective::all_reduce, "tp", kNode, 1_KiB);
   CHECK(small.launch > Duration{});
   CHECK(small.schedule->ranks() == 8);
+}
+
+TEST_CASE("a torus of devices without NCCL has collectives along its dimensions") {
+  std::vector<EndpointId> all(256);
+  std::iota(all.begin(), all.end(), EndpointId{0});
+  Bed pod{{}, std::nullopt, "tpu-v6e-pod", "tpu-v6e"};
+  CHECK(pod.choose(Collective::all_reduce, "dp", all, 64_MiB).text == "torus");
+  CHECK(pod.choose(Collective::all_gather, "dp", all, 64_MiB).text == "ring:channels=4");
+  CHECK(pod.choose(Collective::all_reduce, "tp", kNode, 64_MiB).text == "ring");
+  CHECK_FALSE(pod.report().front().provenance);
+  Bed asked{{{"dp", "auto:by=nccl"}}, std::nullopt, "tpu-v6e-pod", "tpu-v6e"};
+  CHECK(asked.choose(Collective::all_reduce, "dp", all, 64_MiB).text != "torus");
+}
+
+TEST_CASE("the GPUs of a CPU with coherent links share its memory, those of others their node's") {
+  // A rack has 36 CPUs, two GPUs at each; a DGX H100 two CPUs for eight.
+  const Rate memory = Rate::bytes_per_second(512e9);
+  const auto share = [&](const std::string& name, int ranks) {
+    const Cluster cluster = load_cluster(kConfigs + "/clusters/" + name + ".json").cluster;
+    return KernelTimes::host_of(cluster, ranks, memory, {}).share->bytes_per_second();
+  };
+  CHECK(share("nvl72", 72) == 256e9);
+  CHECK(share("nvl72", 1) == 512e9);
+  CHECK(share("dgx-h100", 64) == 64e9);
+  CHECK(share("summit", 6) < 512e9 / 5);  // NVLink to its CPUs, which are one host here
 }
 
 TEST_CASE("a host at the root is served all at once") {

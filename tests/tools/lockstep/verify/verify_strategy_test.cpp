@@ -80,6 +80,14 @@ TEST_CASE("the same seed gives the same bytes, another one other losses") {
   CHECK(output_of(command + " --seed 2") != once);
 }
 
+TEST_CASE("variants with an optimizer that is not executed are named, and others verified") {
+  const std::string text = output_of("lockstep verify strategy muon --steps 1");
+  CHECK(contains(text, "variant SOAP, new bases in every step is not verified: "));
+  CHECK(contains(text, "preconditioners are not executed"));
+  CHECK(contains(text, "symmetric products by half"));
+  CHECK(contains(text, "# passed: trains as one device does"));
+}
+
 TEST_CASE("what is set is not shrunk") {
   const Json of = json_of(
       "lockstep verify strategy pipeline-1f1b --steps 1 --set model.layers=8 --set model.seq=48");
