@@ -120,7 +120,7 @@ TEST_CASE("a key or a name that there is not is refused with the nearest that th
         "3:13: error: /device: no device named \"hots\"; did you mean \"host\"?"},
        {"\"host\"", "\"../clusters/star\"",
         "3:13: error: /device: no device named \"../clusters/star\"; `lockstep list devices` shows "
-        "all 33"},
+        "all 34"},
        {"\"ranks\"", "\"name\"",
         "8:3: error: /name: the key \"name\" was given before, at line 2, "
         "column 3"}});

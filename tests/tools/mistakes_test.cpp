@@ -132,11 +132,11 @@ TEST_CASE("a name that is near to none of many is answered with the command that
   check_refused(
       {{"list models foo", "no model named \"foo\"; `lockstep list models` shows all "},
        {"list stacks foo",
-        "no software stack named \"foo\"; `lockstep list stacks` shows all 16\n"},
+        "no software stack named \"foo\"; `lockstep list stacks` shows all 17\n"},
        {"run foo", "no scenario named \"foo\"; `lockstep list scenarios` shows all "},
        {"run llama3-70b --set model=foo", "`lockstep list models` shows all "},
        {"run llama3-70b --set cluster.file=foo", "`lockstep list clusters` shows all 40\n"},
-       {"run llama3-70b --set stack=foo", "`lockstep list stacks` shows all 16\n"},
+       {"run llama3-70b --set stack=foo", "`lockstep list stacks` shows all 17\n"},
        {"run llama3-70b --set stack=megtron", "; did you mean \"megatron\"?"},
        {"run deepseek-v2",
         "\"deepseek-v2\" is a model: `lockstep plan --model deepseek-v2 --cluster NAME`"}});

@@ -54,11 +54,11 @@ int count_of(const Cluster& cluster, VertexKind kind) {
 
 TEST_CASE("racks in a few figures have the NICs of the shipped rack of their GPU") {
   for (const auto& [gpu, gbps] :
-       {std::pair{"gb200-nvl72", 400}, {"gb300-nvl72", 800}, {"rubin-nvl72", 800}}) {
+       {std::pair{"gb200-nvl72", 400}, {"gb300-nvl72", 800}, {"rubin-nvl72", 1600}}) {
     CAPTURE(gpu);
     const Cluster racks = cluster_of(std::string{R"({"gpu": ")"} + gpu + R"(", "gpus": 144})");
     const LinkFigures nic = link_from(racks, VertexKind::nic, LinkKind::network);
-    CHECK(nic.bandwidth == Rate::bytes_per_second(gbps * 125e6));
+    CHECK(nic.bandwidth == Rate::bytes_per_second(static_cast<std::uint64_t>(gbps) * 125'000'000));
   }
 }
 

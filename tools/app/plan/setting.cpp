@@ -72,10 +72,14 @@ void LayoutDefaults::apply(ParallelConfig& to) const {
   to.scatter_gradients = parallel.scatter_gradients;
   to.reduce_gradients = parallel.reduce_gradients;
   to.reduce_replicas = parallel.reduce_replicas;
-  if (!specifies_gradients) take_gradients_of_shards(to);
+  take_gradients(to);
   to.bucket = parallel.bucket;
   to.bucket_form = {};
   if (bucket) take_bucket_of_stack(*bucket, specifies_bucket, to);
+}
+
+void LayoutDefaults::take_gradients(ParallelConfig& to) const {
+  if (!specifies_gradients) take_gradients_of_shards(to);
 }
 
 PlanSetting::PlanSetting(const PlanSpace& space, std::uint64_t index,

@@ -33,6 +33,8 @@ struct LayoutDefaults {
   /// Sets what a layout takes from its stack, or from the scenario instead. Its degrees, schedule,
   /// ZeRO stage and state.offload are set and stay.
   void apply(ParallelConfig& to) const;
+  /// Sets the precision of gradients anew: also after shard_ranks and state.offload are set.
+  void take_gradients(ParallelConfig& to) const;
 };
 
 /// Slow ranks, modified and failed links, and the fidelity, the same for all layouts.

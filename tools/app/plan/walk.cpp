@@ -206,6 +206,7 @@ std::optional<PlanRule> LayoutWalk::set(LayoutKey key, std::int64_t number, std:
       return only_first(parallel_.tp > 1, digit);
     case LayoutKey::offload:
       parallel_.state.offload = number != 0;
+      defaults_->take_gradients(parallel_);
       return std::nullopt;
     case LayoutKey::order:
       return set_order(number, digit);
@@ -345,6 +346,7 @@ std::optional<PlanRule> LayoutWalk::set_shards(std::int64_t shards, std::size_t 
       std::int64_t{parallel_.dp} * parallel_.cp * parallel_.stage_copies();
   const bool matters = parallel_.zero > 0 && shards > 0 && shards < replicas;
   parallel_.shard_ranks = matters ? static_cast<int>(shards) : 0;
+  defaults_->take_gradients(parallel_);
   if (!matters) return only_first(parallel_.zero > 0 && shards == 0, digit);
   return replicas % shards == 0 ? std::nullopt : std::optional{PlanRule::shards};
 }

@@ -88,8 +88,8 @@ TEST_CASE("a torus of devices without NCCL has collectives along its dimensions"
   Bed pod{{}, std::nullopt, "tpu-v6e-pod", "tpu-v6e"};
   CHECK(pod.choose(Collective::all_reduce, "dp", all, 64_MiB).text == "torus");
   CHECK(pod.choose(Collective::all_gather, "dp", all, 64_MiB).text == "ring:channels=4");
-  CHECK(pod.choose(Collective::all_reduce, "tp", kNode, 64_MiB).text == "ring");
-  CHECK_FALSE(pod.report().front().provenance);
+  CHECK(pod.choose(Collective::all_reduce, "tp", kNode, 64_MiB).text == "ring:channels=1");
+  CHECK_FALSE(pod.report().front().cost);
   Bed asked{{{"dp", "auto:by=nccl"}}, std::nullopt, "tpu-v6e-pod", "tpu-v6e"};
   CHECK(asked.choose(Collective::all_reduce, "dp", all, 64_MiB).text != "torus");
 }

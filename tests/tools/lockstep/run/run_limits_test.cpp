@@ -70,7 +70,7 @@ TEST_CASE("--set is not held against variants that nobody runs") {
   const CommandResult verified = run_command("lockstep verify strategy " + options);
   CHECK(verified.status == 0);
   CHECK(contains(verified.out,
-                 "variant averaged through the host cannot run: host_average is for "
+                 "variant averaged through the host is not verified: host_average is for "
                  "data parallelism alone"));
   CHECK(contains(verified.out, "passed: trains as one device does"));
   const Json config = json_of("lockstep verify strategy " + options)["config"];
