@@ -111,6 +111,16 @@ std::optional<JsonValue> shipped_transport(const NodeFigures& figures,
   return out;
 }
 
+/// That of the shipped clusters, else one that adds nothing; none for InfiniBand.
+std::optional<JsonValue> transport_json(const NodeFigures& figures,
+                                        const ScenarioFolders& folders) {
+  if (figures.fabric == "infiniband") return std::nullopt;
+  if (auto shipped = shipped_transport(figures, folders)) return shipped;
+  return json_object({{"name", json_of(figures.fabric)},
+                      {"latency", json_of("0 ns")},
+                      {"source", json_of("not known: as InfiniBand")}});
+}
+
 bool is_direct(const Reference& reference) {
   const std::string builder = text_member(reference.topology, "builder");
   return builder == "dgx1" || builder == "summit";
@@ -284,7 +294,8 @@ std::optional<JsonValue> fabric_json(const NodeFigures& figures, const Reference
                                      const ScenarioFolders& folders) {
   if (!reference.fabric) return std::nullopt;
   JsonObject fabric = *reference.fabric->get_if<JsonObject>();
-  if (auto transport = shipped_transport(figures, folders))
+  std::erase_if(fabric, [](const JsonMember& member) { return member.key == "transport"; });
+  if (auto transport = transport_json(figures, folders))
     set_member(fabric, "transport", *std::move(transport));
   const JsonObject* link = object_member(fabric, "link");
   const double share =

@@ -70,6 +70,7 @@ void lay_fabric(ClusterData& data, const BuilderCall& call) {
   demand.terminals_per_node = static_cast<int>(data.terminals.size());
   demand.rails = rails_of(data);
   data.fabric = std::get<FabricBuilder>(call.builder->build)(call.parameters, demand);
+  data.transport = call.transport;
   data.transport_latency = call.transport_latency;
   data.planes = data.fabric.planes;
   data.rail_first = data.fabric.rail_first;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "topologies/builders/registry.hpp"
 #include "topologies/graph/cluster.hpp"
@@ -11,7 +12,8 @@ namespace lockstep {
 struct BuilderCall {
   const Builder* builder = nullptr;
   Parameters parameters;
-  Duration transport_latency{};  // of a fabric, as transport_latency(Cluster)
+  std::string transport = "infiniband";  // of a fabric: one of kTransportNames
+  Duration transport_latency{};          // of a fabric, as transport_latency(Cluster)
 };
 
 /// Builds a cluster. `topology`: a direct builder, a fabric (of single GPUs), or a node; several

@@ -125,10 +125,11 @@ BuilderCall read_builder_call(ObjectReader& in, std::string_view noun,
 
 BuilderCall read_fabric_call(ObjectReader& in) {
   BuilderCall call = read_builder_call(in, "fabric", &Builder::is_fabric);
-  const auto transport = in.optional_object(
+  const auto added = in.optional_object(
       {"transport", "Transport of the NICs (default: InfiniBand, which adds nothing)"},
-      [](ObjectReader& of) {
-        (void)of.one_of("name", "transport", {kTransportNames.begin(), kTransportNames.end()});
+      [&call](ObjectReader& of) {
+        call.transport =
+            of.one_of("name", "transport", {kTransportNames.begin(), kTransportNames.end()});
         (void)optional_provenance(of, kProvenanceKey);
         const Duration latency = of.duration(
             {"latency", "Of a message between nodes beyond its links; messages overlap in it"});
@@ -137,7 +138,7 @@ BuilderCall read_fabric_call(ObjectReader& in) {
         (void)of.string("source");
         return latency;
       });
-  call.transport_latency = transport.value_or(Duration{});
+  call.transport_latency = added.value_or(Duration{});
   return call;
 }
 

@@ -16,8 +16,8 @@ namespace lockstep {
 struct NodeBlueprint;
 
 /// Networks between nodes.
-inline constexpr std::array<std::string_view, 5> kTransportNames{"infiniband", "roce", "efa",
-                                                                 "slingshot", "omnipath"};
+inline constexpr std::array<std::string_view, 6> kTransportNames{
+    "infiniband", "roce", "efa", "tcpxo", "slingshot", "omnipath"};
 
 /// Parameters of a cable: bandwidth, latency, efficiency (default 1), an informal source and its
 /// provenance.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "topologies/graph/blueprint.hpp"
@@ -40,6 +41,7 @@ struct ClusterData {
   int planes = 0;  // 0: no fabric
   bool rail_first = false;
   FabricBlueprint fabric;
+  std::string transport = "infiniband";  // of the NICs
   Duration transport_latency{};
   std::vector<std::vector<VertexId>> plane_terminals;  // per plane: of the node
   LinkTable switch_links;                              // of a plane

@@ -1,7 +1,5 @@
 #include "strategies/measure/confidence/confidence.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <compare>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "strategies/measure/confidence/extrapolation.hpp"
 #include "strategies/measure/validation/statistics.hpp"
 
 namespace lockstep {
@@ -19,12 +18,11 @@ namespace {
 
 constexpr std::size_t kNearest = 24;
 constexpr std::size_t kOfOneGroup = kNearest / 3;
+static_assert(kFewRuns == kOfOneGroup);
 constexpr double kShare = 0.8;
 constexpr double kShareOutside = 0.95;
 /// Of log(measured / simulated): errors are kept with four digits.
 constexpr double kLeastSpread = 0.0005;
-/// Beyond the largest or below the smallest that was checked by more than this is outside.
-constexpr double kSlack = 1.25;
 
 double logs_apart(double a, double b) {
   return std::abs(std::log2(std::max(1.0, a)) - std::log2(std::max(1.0, b)));
@@ -32,11 +30,6 @@ double logs_apart(double a, double b) {
 
 double if_apart(bool a, bool b, double weight) {
   return a == b ? 0 : weight;
-}
-
-/// "a100-sxm4-80gb" and "a100-sxm4-40gb" are of one family.
-std::string family(const std::string& gpu) {
-  return gpu.substr(0, gpu.find('-'));
 }
 
 struct Near {
@@ -149,82 +142,11 @@ Duration scaled(Duration time, double by) {
   return Duration::picoseconds(std::llround(static_cast<double>(time.ps()) * by));
 }
 
-/// Counts in full, parameters in billions.
-std::string count_text(double count) {
-  constexpr double kBillion = 1e9;
-  if (count < kBillion) return fmt::format("{:.0f}", count);
-  return fmt::format("{:.4g} billion", count / kBillion);
-}
-
-class Outside {
- public:
-  Outside(const RunKind& kind, const std::vector<ValidatedRun>& checked)
-      : kind_{kind}, checked_{checked} {}
-
-  std::vector<ExtrapolatedProperty> find() {
-    word("GPU", &RunKind::gpu);
-    word("software stack", &RunKind::stack);
-    word("model", &RunKind::model);
-    word("precision", &RunKind::precision);
-    for (const auto& [property, value] : kind_.features) feature(property, value);
-    number("GPUs", [](const RunKind& k) { return static_cast<double>(k.gpus); });
-    const auto parameters = [](const RunKind& k) { return k.parameters; };
-    const auto sequence = [](const RunKind& k) { return static_cast<double>(k.sequence); };
-    number("parameters", parameters);
-    at_least("parameters", parameters);
-    number("tokens of a sequence", sequence);
-    if (kind_.sequence > 1) at_least("tokens of a sequence", sequence);
-    number("tensor parallelism", [](const RunKind& k) { return static_cast<double>(k.tp); });
-    number("pipeline stages", [](const RunKind& k) { return static_cast<double>(k.pp); });
-    number("context parallelism", [](const RunKind& k) { return static_cast<double>(k.cp); });
-    number("expert parallelism", [](const RunKind& k) { return static_cast<double>(k.ep); });
-    return std::move(out_);
-  }
-
- private:
-  void word(const char* property, std::string RunKind::*member) {
-    std::set<std::string> there;
-    for (const ValidatedRun& run : checked_) there.insert(run.kind.*member);
-    if (there.contains(kind_.*member)) return;
-    out_.push_back({property, kind_.*member, fmt::format("{}", fmt::join(there, ", "))});
-  }
-
-  void feature(const std::string& property, const std::string& value) {
-    std::set<std::string> there;
-    for (const ValidatedRun& run : checked_)
-      for (const auto& [name, of] : run.kind.features)
-        if (name == property) there.insert(of);
-    if (there.contains(value)) return;
-    out_.push_back(
-        {property, value, there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "))});
-  }
-
-  template <class Get>
-  void number(const char* property, Get get) {
-    double most = 0;
-    for (const ValidatedRun& run : checked_) most = std::max(most, get(run.kind));
-    if (get(kind_) > most * kSlack)
-      out_.push_back({property, count_text(get(kind_)), "up to " + count_text(most)});
-  }
-
-  template <class Get>
-  void at_least(const char* property, Get get) {
-    double least = get(checked_.front().kind);
-    for (const ValidatedRun& run : checked_) least = std::min(least, get(run.kind));
-    if (get(kind_) * kSlack < least)
-      out_.push_back({property, count_text(get(kind_)), "from " + count_text(least) + " on"});
-  }
-
-  const RunKind& kind_;
-  const std::vector<ValidatedRun>& checked_;
-  std::vector<ExtrapolatedProperty> out_{};
-};
-
 }  // namespace
 
 double distance_between(const RunKind& a, const RunKind& b) {
   double out = if_apart(a.stack == b.stack, true, 2);
-  if (a.gpu != b.gpu) out += family(a.gpu) == family(b.gpu) ? 0.25 : 1.5;
+  if (a.gpu != b.gpu) out += gpu_family(a.gpu) == gpu_family(b.gpu) ? 0.25 : 1.5;
   out += if_apart(a.model == b.model, true, 2) + if_apart(a.precision == b.precision, true, 0.5);
   out += if_apart(a.tp > 1, b.tp > 1, 1) + if_apart(a.pp > 1, b.pp > 1, 1) +
          if_apart(a.cp > 1, b.cp > 1, 1) + if_apart(a.ep > 1, b.ep > 1, 1) +
@@ -271,11 +193,14 @@ Confidence confidence_of(Duration step, const RunKind& kind, const ValidatedRuns
   LOCKSTEP_CHECK(!checked.runs.empty());
   const std::vector<Near> runs = nearest(kind, checked.runs);
   Confidence out;
-  out.outside = Outside{kind, checked.runs}.find();
+  out.outside = extrapolated_properties(kind, checked.runs);
   if (!out.extrapolated()) out.share = kShare;
-  const MeasuredRange range =
-      range_of(local_of(runs, overall_of(checked.runs)),
-               out.extrapolated() ? checked.width.outside : checked.width.inside);
+  MeasuredRange range = range_of(local_of(runs, overall_of(checked.runs)),
+                                 out.extrapolated() ? checked.width.outside : checked.width.inside);
+  for (const ValidatedRun& run : few_runs_of_model(kind, checked.runs)) {
+    range.low = std::min(range.low, std::exp(log_ratio(run)));
+    range.high = std::max(range.high, std::exp(log_ratio(run)));
+  }
   out.expected = scaled(step, range.median);
   out.low = std::min(step, scaled(step, range.low));
   out.high = std::max(step, scaled(step, range.high));

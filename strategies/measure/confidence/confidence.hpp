@@ -72,7 +72,8 @@ struct MeasuredRange {
                                                     const std::vector<ValidatedRun>& checked,
                                                     double width);
 
-/// The same for a simulated step time, with the runs it is based on.
+/// The same for a simulated step time, with the runs it is based on. Of a model with only a few
+/// validated runs the interval also contains the errors of those.
 [[nodiscard]] Confidence confidence_of(Duration step, const RunKind& kind,
                                        const ValidatedRuns& checked);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/math.hpp"
 #include "sim/config/reader.hpp"
 
 namespace lockstep {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kMost = 1'000'000'000;
 constexpr double kMostParameters = 1e18;
+constexpr double kMostGbps = 1e9;
 constexpr double kMostError = 1e6;
 
 int count(ObjectReader& in, const Key& key) {
@@ -29,6 +31,12 @@ RunKind read_kind(ObjectReader& in) {
   out.micro_batch = in.integer("micro_batch", 1, kMost);
   out.gpus = count(in, "gpus");
   out.nodes = count(in, "nodes");
+  out.gpus_per_node =
+      static_cast<int>(in.integer({"gpus_per_node", "That the run uses (default: gpus / nodes)"}, 1,
+                                  kMost, ceil_div(out.gpus, std::max(1, out.nodes))));
+  out.nic_gbps_per_gpu =
+      in.number({"nic_gbps_per_gpu", "Of a node's NICs by its GPUs (default: 0, no NICs)"}, 0,
+                kMostGbps, 0.0);
   out.tp = count(in, "tp");
   out.pp = count(in, "pp");
   out.cp = count(in, "cp");

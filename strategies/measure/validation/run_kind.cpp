@@ -8,6 +8,7 @@
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
 #include "topologies/graph/cluster_data.hpp"
+#include "topologies/graph/fabric_ports.hpp"
 
 namespace lockstep {
 
@@ -52,14 +53,27 @@ void add_node(const Cluster& cluster, Features& out) {
   out.emplace("GPUs of a node", nvlink ? "linked without switches" : "without NVLink");
 }
 
-/// Networks that are not NICs under switches of one place.
+/// The transport of the NICs, and whether they are under switches of several places.
 void add_fabric(const Cluster& cluster, Features& out) {
   // Within a hall cables take less than a microsecond; 20 us are 4 km of fiber.
   constexpr Duration kDistant = Duration::picoseconds(20'000'000);
   const ClusterData& data = cluster.data();
-  if (data.transport_latency > Duration{}) out.emplace("fabric", "of slow transport, such as EFA");
+  if (data.planes > 0) out.emplace("fabric", data.transport);
   for (std::size_t id = 0; id < data.switch_links.size(); ++id)
     if (data.switch_links[id].figures.latency > kDistant) out.emplace("fabric", "of several sites");
+}
+
+/// Gb/s of the NICs of a node, in their present state, by its GPUs.
+double nic_gbps_per_gpu(const Cluster& cluster, int gpus) {
+  constexpr double kGigabit = 125e6;  // bytes
+  const ClusterData& data = cluster.data();
+  const int per_node = std::max(1, cluster.gpus_per_node());
+  if (data.planes == 0 || gpus <= per_node) return 0;
+  const FabricPorts ports{data};
+  double sum = 0;
+  for (std::size_t nic = 0; nic < data.terminals.size(); ++nic)
+    sum += cluster.link(ports.up(0, nic)).figures.bandwidth.bytes_per_second();
+  return sum / kGigabit / per_node;
 }
 
 void add_cluster(const Cluster& cluster, int gpus, Features& out) {
@@ -146,6 +160,8 @@ RunKind run_kind_of(const Scenario& scenario) {
   out.micro_batch = parallel.micro_batch;
   out.gpus = parallel.ranks();
   out.nodes = ceil_div(out.gpus, per_node);
+  out.gpus_per_node = std::min(out.gpus, per_node);
+  out.nic_gbps_per_gpu = nic_gbps_per_gpu(scenario.cluster.cluster, out.gpus);
   out.tp = parallel.tp;
   out.pp = parallel.pp;
   out.cp = parallel.cp;

@@ -21,6 +21,8 @@ struct RunKind {
   std::int64_t micro_batch = 1;
   int gpus = 1;
   int nodes = 1;
+  int gpus_per_node = 1;        // that the run uses
+  double nic_gbps_per_gpu = 0;  // of a node's NICs by its GPUs; 0: nothing goes through NICs
   int tp = 1;
   int pp = 1;
   int cp = 1;

@@ -1,5 +1,6 @@
 #include "tools/app/step/run_step.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/trace/summary_mean.hpp"
@@ -93,6 +94,16 @@ std::optional<TrainingStepBaseline> baseline_of(const TrainingStepRequest& reque
   return out;
 }
 
+PerturbedHardware perturbed(const TrainingStepRequest& request, const RankSpeeds& speeds) {
+  PerturbedHardware out;
+  out.gpus = std::any_of(speeds.begin(), speeds.end(), [](const auto& each) {
+    return each.second.speed != 1 || !each.second.windows.empty();
+  });
+  out.links = !request.links.set_links.empty();
+  out.failed_links = !request.links.failed.empty();
+  return out;
+}
+
 }  // namespace
 
 TrainingStepResult run_step(const TrainingStepRequest& request) {
@@ -126,7 +137,7 @@ TrainingStepResult run_step(const TrainingStepRequest& request) {
       .link_changes = std::move(prepared.link_changes),
       .nccl = prepared.options.nccl_tuning.stem().string(),
       .options = prepared.options,
-      .confidence = run_confidence(scenario, time),
+      .confidence = run_confidence(scenario, perturbed(request, prepared.options.speeds), time),
       .machine_links = std::move(prepared.machine_links),
       .averaging = reported_step.averaging};
   for (ScenarioNote& note : idle_windows(prepared.options.speeds, time))

@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::size_t kOfOneGroup = 80;
 
+/// Four digits tell an error or a width well enough.
+double rounded(double number) {
+  return std::stod(fmt::format("{:.4f}", number));
+}
+
 Json json_of(const RunKind& kind) {
   Json out = {{"stack", kind.stack},
               {"gpu", kind.gpu},
@@ -24,6 +29,8 @@ Json json_of(const RunKind& kind) {
               {"micro_batch", kind.micro_batch},
               {"gpus", kind.gpus},
               {"nodes", kind.nodes},
+              {"gpus_per_node", kind.gpus_per_node},
+              {"nic_gbps_per_gpu", rounded(kind.nic_gbps_per_gpu)},
               {"tp", kind.tp},
               {"pp", kind.pp},
               {"cp", kind.cp},
@@ -34,11 +41,6 @@ Json json_of(const RunKind& kind) {
   for (const auto& [property, value] : kind.features)
     out["features"].push_back({{"property", property}, {"value", value}});
   return out;
-}
-
-/// Four digits tell an error or a width well enough.
-double rounded(double number) {
-  return std::stod(fmt::format("{:.4f}", number));
 }
 
 std::string line_of(const Comparison& row) {

@@ -193,6 +193,101 @@ TEST_CASE("what no validated run has is reported") {
   CHECK(distance_between(a_kind(), other) > 2);
 }
 
+namespace {
+
+RunKind on_nics(const std::string& gpu, const std::string& fabric, double gbps) {
+  RunKind out = a_kind();
+  out.gpu = gpu;
+  out.gpus_per_node = 8;
+  out.nic_gbps_per_gpu = gbps;
+  out.features = {{"fabric", fabric}};
+  return out;
+}
+
+/// A100 over RoCE and InfiniBand with 50 to 200 Gb/s, H100 over InfiniBand with 100 to 400.
+ValidatedRuns of_two_families() {
+  ValidatedRuns out{{}, {1, 2}};
+  for (const RunKind& kind :
+       {on_nics("a100-sxm4-80gb", "roce", 50), on_nics("a100-sxm4-40gb", "infiniband", 200),
+        on_nics("h100-sxm5-80gb", "infiniband", 100),
+        on_nics("h100-sxm5-96gb-500w", "infiniband", 400)})
+    for (const ValidatedRun& run : runs("g", kind, 8, 0)) out.runs.push_back(run);
+  return out;
+}
+
+std::vector<ExtrapolatedProperty> outside_of(const RunKind& kind) {
+  return confidence_of(1000_ms, kind, of_two_families()).outside;
+}
+
+}  // namespace
+
+TEST_CASE("a fabric is compared with runs of the same family of GPUs") {
+  CHECK(outside_of(on_nics("a100-sxm4-80gb", "roce", 200)).empty());
+  CHECK(outside_of(on_nics("h100-sxm5-80gb", "infiniband", 200)).empty());
+  const auto outside = outside_of(on_nics("h100-sxm5-80gb", "roce", 200));
+  REQUIRE(outside.size() == 1);
+  CHECK(outside[0].property == "fabric");
+  CHECK(outside[0].value == "roce");
+  CHECK(outside[0].checked == "infiniband with h100");
+  // Without a run of that family all are looked at: the GPU itself is what is new.
+  const auto of_b200 = outside_of(on_nics("b200-sxm-180gb", "roce", 400));
+  REQUIRE(of_b200.size() == 1);
+  CHECK(of_b200[0].property == "GPU");
+}
+
+// A quarter beyond the range is still inside: 40 to 250 Gb/s of A100, 80 to 500 of H100.
+TEST_CASE("NIC bandwidth per GPU has a range for each family of GPUs") {
+  CHECK(outside_of(on_nics("a100-sxm4-80gb", "roce", 41)).empty());
+  CHECK(outside_of(on_nics("h100-sxm5-80gb", "infiniband", 81)).empty());
+  const auto slow = outside_of(on_nics("h100-sxm5-80gb", "infiniband", 1.25));
+  REQUIRE(slow.size() == 1);
+  CHECK(slow[0].property == "NIC bandwidth per GPU");
+  CHECK(slow[0].value == "1.25 Gb/s");
+  CHECK(slow[0].checked == "from 100 Gb/s on with h100");
+  const auto fast = outside_of(on_nics("a100-sxm4-80gb", "roce", 400));
+  REQUIRE(fast.size() == 1);
+  CHECK(fast[0].checked == "up to 200 Gb/s with a100");
+}
+
+TEST_CASE("nodes have as many GPUs as validated ones, and a run of one node at most those") {
+  RunKind kind = on_nics("h100-sxm5-80gb", "infiniband", 400);
+  for (const int count : {4, 16}) {
+    kind.gpus_per_node = count;
+    const auto outside = outside_of(kind);
+    REQUIRE(outside.size() == 1);
+    CHECK(outside[0].property == "GPUs per node");
+    CHECK(outside[0].checked == (count == 4 ? "from 8 on with h100" : "up to 8 with h100"));
+  }
+  RunKind alone = kind;
+  alone.nodes = 1;
+  alone.features.clear();
+  alone.nic_gbps_per_gpu = 0;
+  alone.gpus_per_node = 2;
+  CHECK(outside_of(alone).empty());
+}
+
+// All dense runs are exact. Two of experts took 1 / 0.8 = 1.25 times the simulated time, a few: the
+// interval holds them although the nearest runs are dense ones. From eight on they count as others.
+TEST_CASE("the few runs of a model are in its interval, which has no probability") {
+  RunKind experts = a_kind();
+  experts.model = "mixture of experts";
+  ValidatedRuns all;
+  all.width = {1, 2};
+  for (const char* group : {"a", "b", "c"})
+    for (const ValidatedRun& run : runs(group, a_kind(), 8, 0)) all.runs.push_back(run);
+  for (const ValidatedRun& run : runs("d", experts, 2, -0.2)) all.runs.push_back(run);
+  const Confidence few = confidence_of(1000_ms, experts, all);
+  REQUIRE(few.outside.size() == 1);
+  CHECK(few.outside[0].property == "model");
+  CHECK(few.outside[0].checked == "2 runs of 1 source");
+  CHECK_FALSE(few.share.has_value());
+  CHECK(few.high >= 1250_ms);
+  CHECK_FALSE(confidence_of(1000_ms, a_kind(), all).extrapolated());
+  CHECK(confidence_of(1000_ms, a_kind(), all).high < 1100_ms);
+  for (const ValidatedRun& run : runs("d", experts, 6, -0.2)) all.runs.push_back(run);
+  CHECK_FALSE(confidence_of(1000_ms, experts, all).extrapolated());
+}
+
 // Peaks of nine of ten rows were measured at most 1/0.9 - 1 = 11.1 % above the simulated ones.
 TEST_CASE("the memory margin covers nine of ten validated peaks") {
   const std::vector<double> errors{-0.5, -0.1, -0.1, -0.1, -0.1, 0, 0, 0, 0.2, 0.3};

@@ -19,18 +19,19 @@ Features features_of(const std::string& scenario, const std::vector<std::string>
       .features;
 }
 
-/// Without the stage of ZeRO, which most scenarios have.
+/// Without the stage of ZeRO and InfiniBand, which most scenarios have.
 Features further(const std::string& scenario, const std::vector<std::string>& set = {}) {
   Features out = features_of(scenario, set);
   for (const char* stage : {"1", "2", "3"}) out.erase({"ZeRO stage", stage});
+  out.erase({"fabric", "infiniband"});
   return out;
 }
 
 }  // namespace
 
 TEST_CASE("what only some scenarios have is a feature of theirs") {
-  CHECK(features_of("zero-7b5-0").empty());
-  CHECK(features_of("zero-7b5-2") == Features{{"ZeRO stage", "2"}});
+  CHECK(features_of("zero-7b5-0") == Features{{"fabric", "infiniband"}});
+  CHECK(features_of("zero-7b5-2") == Features{{"ZeRO stage", "2"}, {"fabric", "infiniband"}});
   CHECK(features_of("pipeline-zb") == Features{{"pipeline schedule", "zb-h1"}});
   CHECK(further("sequence-ulysses") == Features{{"context parallelism by", "ulysses"}});
   CHECK(further("sliding-window") == Features{{"attention", "through windows"}});
@@ -71,8 +72,7 @@ TEST_CASE("layouts and recipes without a measured run are features") {
                   .contains(modules));
 }
 
-// Measured runs have NVLink with switches in a node, and InfiniBand, RoCE or Omni-Path between.
-TEST_CASE("networks without a measured run are features") {
+TEST_CASE("the transport of the NICs is a feature of runs over several nodes") {
   const auto of = [](const std::string& cluster) {
     return features_of("llama3-70b-dgx-h100", {"cluster={\"file\": \"" + cluster +
                                                "\", \"nodes\": 8, \"gpu\": \"h100-sxm5-80gb\"}"});
@@ -82,9 +82,11 @@ TEST_CASE("networks without a measured run are features") {
     for (const auto& each : usual) features.erase(each);
     return features;
   };
-  CHECK(of("hgx-h100-ethernet") == usual);
-  CHECK(of("oci-bm-gpu-h100") == usual);
-  CHECK(more(of("aws-p5")) == Features{{"fabric", "of slow transport, such as EFA"}});
+  CHECK(usual.contains({"fabric", "infiniband"}));
+  CHECK(more(of("hgx-h100-ethernet")) == Features{{"fabric", "roce"}});
+  CHECK(more(of("oci-bm-gpu-h100")) == Features{{"fabric", "roce"}});
+  CHECK(more(of("gcp-a3-mega")) == Features{{"fabric", "tcpxo"}});
+  CHECK(more(of("aws-p5")) == Features{{"fabric", "efa"}});
   CHECK(more(of("two-sites")) == Features{{"fabric", "of several sites"}});
   CHECK(more(of("pcie-box")) == Features{{"GPUs of a node", "without NVLink"}});
   CHECK(more(of("mi300x-box")) == Features{{"GPUs of a node", "linked without switches"}});
@@ -92,7 +94,33 @@ TEST_CASE("networks without a measured run are features") {
                     {"cluster={\"file\": \"ring\", \"ranks\": 4, \"gpu\": \"h100-sxm5-80gb\"}"})
             .contains({"cluster", "ring or torus"}));
   CHECK(more(features_of("llama3-70b-dgx-h100", {"cluster=\"aws-p5\"", "cluster.nodes=8"})) ==
-        Features{{"fabric", "of slow transport, such as EFA"}});
+        Features{{"fabric", "efa"}});
+  for (const char* fabric : {"infiniband", "roce", "efa", "tcpxo", "slingshot", "omnipath"})
+    CHECK(features_of("llama3-70b-dgx-h100",
+                      {std::string{R"(cluster={"gpu": "h100-sxm5-80gb", "gpus": 64, "fabric": ")"} +
+                       fabric + "\"}"})
+              .contains({"fabric", fabric}));
+}
+
+// 8 NICs of 400 Gb/s for 8 GPUs; one of 10 Gb/s for 8, or for 16; 32 NICs of 100 Gb/s for 8, as
+// AWS states for p5. Of one node nothing goes through NICs.
+TEST_CASE("a run has the GPUs that share a node, and their part of its NICs") {
+  const auto of = [](const std::string& cluster) {
+    return run_kind_of(load_scenario(kConfigs + "/scenarios/llama3-70b-dgx-h100.json",
+                                     {"cluster=" + cluster}, kConfigs));
+  };
+  CHECK(of(R"({"file": "dgx-h100", "nodes": 8})").nic_gbps_per_gpu == 400);
+  CHECK(of(R"({"file": "dgx-h100", "nodes": 8})").gpus_per_node == 8);
+  CHECK(of(R"({"file": "aws-p5", "nodes": 8})").nic_gbps_per_gpu == 400);
+  const std::string gpus = R"({"gpu": "h100-sxm5-80gb", "gpus": 64, )";
+  CHECK(of(gpus + R"("nic_gbps": 10, "nics_per_node": 1})").nic_gbps_per_gpu == 1.25);
+  const RunKind large = of(gpus + R"("gpus_per_node": 16, "nic_gbps": 10, "nics_per_node": 1})");
+  CHECK(large.nic_gbps_per_gpu == 0.625);
+  CHECK(large.gpus_per_node == 16);
+  const RunKind alone =
+      run_kind_of(load_scenario(kConfigs + "/scenarios/mlp-two-gpus.json", {}, kConfigs));
+  CHECK(alone.gpus_per_node == 2);
+  CHECK(alone.nic_gbps_per_gpu == 0);
 }
 
 }  // namespace lockstep

@@ -109,6 +109,22 @@ TEST_CASE(
   CHECK(run("gpt3-v100")["prediction"].is_null());  // the user fixed its rate
 }
 
+// Validated runs are those of hardware as it was built (configs/validation).
+TEST_CASE("a run on changed hardware is outside the validated domain") {
+  const auto extrapolated = [](const std::string& options) {
+    std::vector<std::string> out;
+    const Json result = run("llama7b-256" + options);
+    for (const Json& each : result["prediction"]["new"])
+      out.push_back(each["property"].get<std::string>() + " " + each["value"].get<std::string>());
+    return out;
+  };
+  using Found = std::vector<std::string>;
+  CHECK(extrapolated("").empty());
+  CHECK(extrapolated(" --gpu-speed all=1").empty());
+  CHECK(extrapolated(" --gpu-speed 3=0.5") == Found{"hardware with GPUs at changed speeds"});
+  CHECK(extrapolated(" --fail node0/nic0") == Found{"hardware with failed links"});
+}
+
 // Kernels take their time over the speed: computation at half the speed takes twice as long.
 TEST_CASE("all GPUs may be uniformly slower") {
   const Json plain = run("mlp-two-gpus");

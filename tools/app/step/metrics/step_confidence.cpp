@@ -17,13 +17,26 @@ std::optional<std::filesystem::path> residuals_file() {
   return std::filesystem::exists(file, ignored) ? std::optional{file} : std::nullopt;
 }
 
+/// Measured runs are those of hardware as it was built.
+void add_perturbed(const PerturbedHardware& perturbed, RunKind& kind) {
+  const auto add = [&kind](bool has, const char* value) {
+    if (has) kind.features.emplace("hardware", value);
+  };
+  add(perturbed.gpus, "with GPUs at changed speeds");
+  add(perturbed.links, "with changed links");
+  add(perturbed.failed_links, "with failed links");
+}
+
 }  // namespace
 
-std::optional<Confidence> run_confidence(const Scenario& scenario, Duration step) {
+std::optional<Confidence> run_confidence(const Scenario& scenario,
+                                         const PerturbedHardware& perturbed, Duration step) {
   if (scenario.sustained) return std::nullopt;
   const auto file = residuals_file();
   if (!file) return std::nullopt;
-  return confidence_of(step, run_kind_of(scenario), load_validated_runs(*file));
+  RunKind kind = run_kind_of(scenario);
+  add_perturbed(perturbed, kind);
+  return confidence_of(step, kind, load_validated_runs(*file));
 }
 
 double peak_memory_margin() {
