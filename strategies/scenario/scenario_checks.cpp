@@ -280,6 +280,8 @@ std::vector<WithoutEffect> without_effect(ObjectReader& in, const ScenarioParts&
   const Program program = build_program(parts.model, parts.parallel, per_node);
   for (WithoutEffect& each : algorithms_without_effect(program, parts.parallel))
     out.push_back(std::move(each));
+  for (WithoutEffect& each : windows_without_effect(program, parts.parallel, per_node))
+    out.push_back(std::move(each));
   for (WithoutEffect& each : traffic_weights_without_effect(program, parts.parallel))
     out.push_back(std::move(each));
   return out;

@@ -77,7 +77,39 @@ struct GroupUse {
                        true};
 }
 
+/// Groups with a collective among ranks of several nodes.
+[[nodiscard]] std::set<std::string> groups_over_nodes(const Program& program, int gpus_per_node) {
+  std::set<std::string> out;
+  gpus_per_node = std::max(1, gpus_per_node);
+  for (const Routine& routine : program.routines) {
+    for (const Operation& operation : routine.operations) {
+      if (operation.kind != OperationKind::collective) continue;
+      const Communication& how = *operation.communication;
+      const std::vector<int> ranks = program.mesh.members(0, how.over);
+      const auto [first, last] = std::minmax_element(ranks.begin(), ranks.end());
+      if (*first / gpus_per_node != *last / gpus_per_node) out.insert(how.group);
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<WithoutEffect> windows_without_effect(const Program& program,
+                                                  const ParallelConfig& parallel,
+                                                  int gpus_per_node) {
+  std::vector<WithoutEffect> out;
+  const std::set<std::string> spread = groups_over_nodes(program, gpus_per_node);
+  for (const auto& [group, spec] : parallel.algorithms) {
+    if (!is_automatic(spec) || !spread.contains(group)) continue;
+    const auto choice = parse_automatic_choice(spec).choice;
+    if (choice && choice->symmetric_windows)
+      out.push_back({"parallel.algorithms." + group,
+                     "windows=symmetric between nodes; symmetric kernels over several nodes are "
+                     "not modeled, simulated as NCCL's choice without windows"});
+  }
+  return out;
+}
 
 std::vector<WithoutEffect> algorithms_without_effect(const Program& program,
                                                      const ParallelConfig& parallel) {

@@ -42,4 +42,10 @@ struct WithoutEffect {
 [[nodiscard]] std::vector<WithoutEffect> algorithms_without_effect(const Program& program,
                                                                    const ParallelConfig& parallel);
 
+/// Symmetric windows of groups with communicators over several nodes, where NCCL's kernels for them
+/// are not modeled.
+[[nodiscard]] std::vector<WithoutEffect> windows_without_effect(const Program& program,
+                                                                const ParallelConfig& parallel,
+                                                                int gpus_per_node);
+
 }  // namespace lockstep

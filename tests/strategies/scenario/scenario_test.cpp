@@ -330,6 +330,12 @@ TEST_CASE(
             .find("naive is no algorithm of ") != std::string::npos);
   CHECK(notes_of({"parallel.algorithms.dp=naive", "parallel.zero=1",
                   "parallel.scatter_gradients=false"}) == Keys{"parallel.algorithms.dp"});
+  // Two nodes of eight GPUs: pairs of tp are inside a node, the eight of dp in both.
+  const std::string windows = "=auto:by=nccl,windows=symmetric";
+  CHECK(notes_of({"parallel.algorithms.tp" + windows}).empty());
+  CHECK(notes_of({"parallel.pp=1", "parallel.algorithms.dp" + windows}) ==
+        Keys{"parallel.algorithms.dp"});
+  CHECK(notes_of({"parallel.pp=1", "parallel.algorithms.dp=auto:by=nccl"}).empty());
 }
 
 TEST_CASE("modules of recomputation are those of the model") {

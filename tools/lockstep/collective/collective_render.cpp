@@ -199,6 +199,8 @@ class Renderer {
     for (const RequestProblem& each : done_.left_out)
       out.footer.push_back("not applicable: " + text_of_left_out(each));
     add_ring_note(out);
+    add_nvls_note(out);
+    add_windows_notes(out);
     add_average(out);
     return out;
   }
@@ -214,6 +216,29 @@ class Renderer {
     if (done_.candidates.size() != 1 || done_.candidates.front().text() != "ring") return;
     out.footer.emplace_back(
         "ring has one channel; NCCL uses several: --algorithm auto:by=nccl or ring:channels=N");
+  }
+
+  /// NVLS is the algorithm whose kernel costs most in addition to its links.
+  void add_nvls_note(Report& out) const {
+    const bool named =
+        std::any_of(done_.candidates.begin(), done_.candidates.end(), [](const Candidate& each) {
+          return each.kind == Candidate::Kind::algorithm && each.spec.algorithm->name == "nvls";
+        });
+    if (named)
+      out.footer.emplace_back(
+          "nvls: at link rates; --algorithm auto:by=nccl adds the measured costs of NCCL's "
+          "kernels");
+  }
+
+  /// Windows change NCCL's choice within one NVLink domain alone.
+  void add_windows_notes(Report& out) const {
+    if (done_.setup->cluster().nodes() == 1) return;
+    for (const Candidate& each : done_.candidates)
+      if (each.kind == Candidate::Kind::nccl && each.automatic.symmetric_windows)
+        out.footer.push_back(fmt::format(
+            "{}: symmetric kernels over several nodes are not modeled; simulated as NCCL's choice "
+            "without windows",
+            each.text()));
   }
 
   /// Mean of the column busbw over the sizes: of one algorithm as nccl-tests ends, of several side

@@ -20,7 +20,8 @@ constexpr std::array kWords = {
          "expert parallelism"},
     Word{"algorithm",
          "A named method of executing a collective, such as ring or halving_doubling; "
-         "`lockstep list algorithms` lists them, `lockstep explain` shows their steps.",
+         "`lockstep list algorithms` lists them, `lockstep explain` shows their steps. One that is "
+         "named is timed at link rates; auto:by=nccl adds the measured costs of NCCL's kernels.",
          "", "schedule, channel"},
     Word{"schedule",
          "The rank-by-rank steps that an algorithm produces: sends, receives and reductions "
@@ -45,7 +46,8 @@ constexpr std::array kWords = {
          "alpha-beta model"},
     Word{"in-network reduction",
          "Reduction or multicast performed by switches: NVLink SHARP (nvls) or "
-         "InfiniBand SHARP (sharp).",
+         "InfiniBand SHARP (sharp). A named nvls is timed at link rates; auto:by=nccl adds the "
+         "measured costs of NCCL's kernel.",
          "", "all_reduce", "sharp, nvls"},
     Word{"slots",
          "Messages that a connection can buffer; 0 means rendezvous: sender and receiver wait "

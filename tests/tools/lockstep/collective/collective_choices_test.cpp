@@ -35,6 +35,25 @@ TEST_CASE("a choice that is named twice is made once") {
   CHECK(rows[1]["algorithm"] == "auto:by=nccl,windows=symmetric");
 }
 
+TEST_CASE("windows between nodes are reported as not modeled") {
+  const auto output = [](const std::string& algorithm, const std::string& nodes) {
+    return output_of("lockstep collective all_gather --cluster dgx-h100 --size 1M --nodes " +
+                     nodes + " --algorithm " + algorithm);
+  };
+  const std::string note = "auto:by=nccl,windows=symmetric: symmetric kernels over several nodes";
+  CHECK(contains(output("auto:by=nccl,windows=symmetric", "2"), note));
+  CHECK_FALSE(contains(output("auto:by=nccl,windows=symmetric", "1"), note));
+  CHECK_FALSE(contains(output("auto:by=nccl", "2"), "symmetric kernels"));
+}
+
+TEST_CASE("a named nvls is reported to be at link rates") {
+  const std::string command =
+      "lockstep collective all_reduce --cluster dgx-b200 --nodes 1 --size 64M --algorithm ";
+  const std::string note = "nvls: at link rates";
+  CHECK(contains(output_of(command + "nvls,auto:by=nccl"), note));
+  CHECK_FALSE(contains(output_of(command + "ring,auto:by=nccl"), note));
+}
+
 TEST_CASE("the sizes at which the fastest changes are found to the element") {
   // 16 ranks, c elements, M = 4c bytes and, cut in 16, M' = 64 ceil(c/16). one_shot
   // 2 us + 15 M 20 ps, recursive doubling 4 (2 us + M 20 ps), halving-doubling
