@@ -33,7 +33,7 @@ struct LayoutDefaults {
   /// Sets what a layout takes from its stack, or from the scenario instead. Its degrees, schedule,
   /// ZeRO stage and state.offload are set and stay.
   void apply(ParallelConfig& to) const;
-  /// Sets the precision of gradients anew: also after shard_ranks and state.offload are set.
+  /// Sets the precision of gradients again, after shard_ranks and state.offload are set.
   void take_gradients(ParallelConfig& to) const;
 };
 
