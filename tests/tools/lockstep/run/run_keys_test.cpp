@@ -13,6 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr char kSchema[] = LOCKSTEP_SOURCE_DIR "/configs/schema/scenario.schema.json";
+constexpr char kTwice[] = "parallel.global_batch=32";  // two microbatches
 // Cheap steps that most keys matter to.
 constexpr const char* kModel = R"("model": {"name": "m", "layers": 4, "hidden": 512, "heads": 8,
   "seq": 512, "vocab": 1024, "gated_mlp": true MORE})";
@@ -84,11 +86,11 @@ std::vector<Key> keys_of_parallel() {
       {"etp",
        {"experts", {"parallel.tp=2", "parallel.ep=2", "parallel.sequence_parallel=true"}, "1"},
        {"dense", {}, "1"}},
-      {"vpp", {"dense", {"parallel.pp=2", "parallel.global_batch=32"}, "2"}, {"dense", {}, "2"}},
+      {"vpp", {"dense", {"parallel.pp=2", kTwice}, "2"}, {"dense", {}, "2"}},
       {"order",
        {"dense", {"parallel.tp=2"}, R"(["dp", "tp", "cp", "pp"])"},
        {"dense", {}, R"(["dp", "tp", "cp", "pp"])"}},
-      {"micro_batch", {"dense", {"parallel.global_batch=32"}, "2"}, {}},
+      {"micro_batch", {"dense", {kTwice}, "2"}, {}},
       {"global_batch", {"dense", {}, "32"}, {}},
       {"precision", {"dense", {}, "fp32"}, {"dense", {}, "fp8"}},
       {"recompute", {"dense", {}, "full"}, {"dense", {}, "selective"}},
@@ -100,17 +102,11 @@ std::vector<Key> keys_of_parallel() {
       {"shard_ranks", {"dense", {"parallel.zero=2"}, "8"}, {"dense", {}, "8"}},
       {"scatter_gradients", {"dense", {"parallel.zero=1"}, "false"}, {"dense", {}, "false"}},
       {"reduce_gradients",
-       {"dense", {"parallel.zero=2", "parallel.global_batch=32"}, "every_microbatch"},
+       {"dense", {"parallel.zero=2", kTwice}, "every_microbatch"},
        {"dense", {"parallel.zero=2"}, "every_microbatch"}},  // one microbatch
       {"reduce_replicas",
-       {"dense",
-        {"parallel.zero=2", "parallel.global_batch=32", "parallel.shard_ranks=8",
-         "parallel.reduce_gradients=every_microbatch"},
-        "every_microbatch"},
-       {"dense",
-        {"parallel.zero=2", "parallel.global_batch=32",
-         "parallel.reduce_gradients=every_microbatch"},
-        "every_microbatch"}},  // no replicas of shards
+       {"dense", {"parallel.zero=3", "parallel.shard_ranks=8", kTwice}, "last_microbatch"},
+       {"dense", {"parallel.zero=3"}, "last_microbatch"}},
       {"update", {"dense", {}, "by_bucket"}, {"one", {}, "by_bucket"}},
       {"algorithms.hsdp",
        {"dense", {"parallel.zero=2", "parallel.shard_ranks=8"}, "naive"},
@@ -119,9 +115,7 @@ std::vector<Key> keys_of_parallel() {
       {"prefetch",
        {"dense", {"parallel.zero=3", R"(parallel.overlap=["dp_parameters"])"}, "false"},
        {"dense", {"parallel.zero=3", "parallel.overlap=[]"}, "false"}},
-      {"schedule",
-       {"dense", {"parallel.pp=2", "parallel.global_batch=32"}, "gpipe"},
-       {"dense", {}, "1f1b"}},
+      {"schedule", {"dense", {"parallel.pp=2", kTwice}, "gpipe"}, {"dense", {}, "1f1b"}},
       {"short_edges",
        {"dense", {"parallel.pp=4", "model.layers=6"}, "true"},
        {"dense", {}, "true"}},
@@ -436,8 +430,7 @@ void collect(const Json& properties, const std::string& before, std::set<std::st
 }  // namespace
 
 TEST_CASE("every key of a scenario's plan has an effect, or is reported to have none") {
-  const Json schema =
-      Json::parse(text_of(LOCKSTEP_SOURCE_DIR "/configs/schema/scenario.schema.json"));
+  const Json schema = Json::parse(text_of(kSchema));
   std::set<std::string> keys;
   collect(schema["properties"]["parallel"]["properties"], "", keys);
   CHECK(keys == names_of(keys_of_parallel()));
@@ -446,8 +439,7 @@ TEST_CASE("every key of a scenario's plan has an effect, or is reported to have 
 }
 
 TEST_CASE("every other key of a scenario has an effect, or is reported to have none") {
-  const Json schema =
-      Json::parse(text_of(LOCKSTEP_SOURCE_DIR "/configs/schema/scenario.schema.json"));
+  const Json schema = Json::parse(text_of(kSchema));
   std::set<std::string> keys;
   Json properties = schema["properties"];
   properties.erase("parallel");
@@ -479,8 +471,7 @@ TEST_CASE("every key of a scenario's model has an effect, or is reported to have
   walk("resnet", keys_of_resnet());
 }
 
-TEST_CASE(
-    "what says which layers of a model have a window or experts is reported where none is left") {
+TEST_CASE("what says which layers have a window or experts is reported where none is left") {
   const Bench bench;
   const auto told = [&](const std::string& scenario, const std::vector<std::string>& before,
                         const std::string& key, const std::string& value) {
