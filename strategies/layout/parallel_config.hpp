@@ -238,7 +238,8 @@ struct ParallelConfig {
   /// which is in the precision of the states' gradients.
   [[nodiscard]] bool has_wide_shards() const {
     const bool half = state.weights == Dtype::bf16 || state.weights == Dtype::fp16;
-    const bool several = shard_ranks != 1 && dp * cp * stage_copies() / outer_degree() > 1;
+    const std::int64_t replicas = std::int64_t{dp} * cp * stage_copies();
+    const bool several = shard_ranks != 1 && replicas > outer_degree();
     return zero == 3 && several && shards && half && state.master && !state.offload;
   }
   /// Precision in which backward passes write gradients of weights.
