@@ -75,11 +75,24 @@ bool is_pipelined(Collective collective) {
   return collective == Collective::broadcast || collective == Collective::reduce;
 }
 
+/// On nodes of different sizes, which a hierarchy does not have, as many trees over different NICs
+/// as racks of whole trays have parts.
+std::string unequal_trees(const NcclTuning& tuning, const NcclFacts& facts, Bytes size,
+                          const NcclEstimate& chosen) {
+  constexpr int kTrees = 4;
+  if (size >= 1_MiB * facts.ranks) return "ring:channels=" + std::to_string(facts.ranks_per_node());
+  const std::int64_t pieces =
+      pieces_of(size, chosen.channels, tree_chunk(tuning, facts, chosen, size));
+  return pipelined("double_binary_tree", pieces) +
+         ",channels=" + std::to_string(std::min(chosen.channels, kTrees));
+}
+
 std::string spec_of(const NcclTuning& tuning, const NcclFacts& facts, Collective collective,
                     Bytes size, const NcclEstimate& chosen) {
   switch (chosen.algorithm) {
     case NcclAlgorithm::tree:
       if (has_chains(facts)) return tree_over_every_nic(facts, size);
+      if (!facts.has_equal_nodes()) return unequal_trees(tuning, facts, size, chosen);
       return pipelined("double_binary_tree",
                        pieces_of(size, chosen.channels, tree_chunk(tuning, facts, chosen, size)));
     case NcclAlgorithm::ring:

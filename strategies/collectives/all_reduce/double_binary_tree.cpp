@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "strategies/collectives/all_reduce/row_parts.hpp"
 #include "strategies/collectives/chunk_count.hpp"
@@ -13,7 +14,8 @@
 /// On m nodes of several ranks, g each, both are trees of nodes (mirrored where m is even), and in
 /// each node a chain hangs below its first rank. With several channels as many pairs of trees, each
 /// on its own slice of the data; in channel k's every node begins with its rank k, so that they use
-/// other NICs. What a rank does for both trees in one instant it does first for the tree in which
+/// other NICs. Nodes of different sizes are taken in parts of the largest size that divides all.
+/// What a rank does for both trees in one instant it does first for the tree in which
 /// its node is an inner one, so that a node and its mirror image do the same.
 /// In: n >= 1 ranks, S bytes on each. Chunks: 2*channels*c blocks; c in every tree.
 /// The depth d is ceil(lg n), or ceil(lg m) + g-1 on nodes, whose first rank sends 2S to other
@@ -22,6 +24,14 @@
 /// Reference: NCCL 2.30.7, src/graph/trees.cc and connect.cc.
 namespace lockstep {
 namespace {
+
+/// Nodes are those of the layout; of different sizes, parts of them as large as divides all.
+[[nodiscard]] NodeTree tree_of(const AlgorithmInput& input) {
+  const std::vector<int>& sizes = input.layout.node_sizes;
+  if (sizes.empty()) return {input.n, input.layout.per_node};
+  return {input.n, std::accumulate(sizes.begin(), sizes.end(), 0,
+                                   [](int a, int b) { return std::gcd(a, b); })};
+}
 
 /// Where the second tree has its nodes.
 RankOrder second_order(const NodeTree& tree) {
@@ -61,7 +71,7 @@ StripePlaces inner_first(const NodeTree& tree, const RankOrder& second) {
 }
 
 SchedulePtr make_double_binary_tree(const AlgorithmInput& input) {
-  const NodeTree tree{input.n, input.layout.per_node};
+  const NodeTree tree = tree_of(input);
   const int channels = rows::number(input, "channels");
   const SchedulePtr one =
       make_pipelined_tree(tree, chunk_count(input, double_binary_tree_rounds(input)));
@@ -78,8 +88,8 @@ SchedulePtr make_double_binary_tree(const AlgorithmInput& input) {
 
 /// A block is one chunk's share of one tree of one channel.
 std::optional<CollectiveCost> double_binary_tree_estimate(const AlgorithmInput& input) {
-  if (input.n == 1 || input.layout.per_node > 1) return std::nullopt;
-  const NodeTree tree{input.n, 1};
+  const NodeTree tree = tree_of(input);
+  if (input.n == 1 || tree.per_node() > 1) return std::nullopt;
   const std::int64_t channels = rows::number(input, "channels");
   const std::int64_t chunks = chunk_count(input, double_binary_tree_rounds(input));
   const std::int64_t rounds = chunks - 1 + std::int64_t{2} * tree.depth();
@@ -93,7 +103,7 @@ std::optional<CollectiveCost> double_binary_tree_estimate(const AlgorithmInput& 
 /// Every round takes alpha and twice the bytes of a chunk, so that each counts for two; channels
 /// divide them as long as they have NICs of their own.
 PipelineRounds double_binary_tree_rounds(const AlgorithmInput& input) {
-  const NodeTree tree{input.n, input.layout.per_node};
+  const NodeTree tree = tree_of(input);
   return {.fixed = std::int64_t{2} * 2 * tree.depth(),
           .per_chunk = std::min(rows::number(input, "channels"), tree.per_node())};
 }

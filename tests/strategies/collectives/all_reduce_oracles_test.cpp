@@ -273,6 +273,24 @@ TEST_CASE("rings over nodes of different sizes cross at GPUs that all have, chan
   }
 }
 
+TEST_CASE("trees over nodes of different sizes have chains in parts of them and cross at several") {
+  AlgorithmInput input{.n = 76};
+  input.layout.node_sizes = {40, 36};  // parts of 4
+  std::map<int, int> crossing;
+  for (const std::int64_t channels : {std::int64_t{1}, std::int64_t{4}}) {
+    input.arguments = {{"channels", channels}, {"chunks", std::int64_t{1}}};
+    std::set<int> ranks;
+    for (const auto& [pair, blocks] : traffic_of(*make("double_binary_tree", input))) {
+      CHECK(blocks > 0);
+      const auto [from, to] = pair;
+      if (from / 4 != to / 4) CHECK(from % 4 == to % 4);  // of parts the same place
+      if ((from < 40) != (to < 40)) ranks.insert(from);
+    }
+    crossing[static_cast<int>(channels)] = static_cast<int>(ranks.size());
+  }
+  CHECK(crossing[4] == 4 * crossing[1]);
+}
+
 TEST_CASE("NVLS sends and receives (1 + 1/n) of the message on every port") {
   for (const int n : {2, 4, 8}) {
     AlgorithmInput input{.n = n};
