@@ -209,44 +209,6 @@ std::vector<ScenarioNote> sorted_out(ObjectReader& in, const std::vector<Without
   return out;
 }
 
-/// Sides of a rank's GEMMs in linear layers, with their names.
-std::vector<std::pair<std::string_view, std::int64_t>> widths_of(const TransformerConfig& of,
-                                                                 const ParallelConfig& parallel) {
-  std::vector<std::pair<std::string_view, std::int64_t>> out{{"hidden", of.hidden}};
-  if (of.latent) {
-    out.emplace_back("latent.kv_rank", of.latent->kv_rank);
-    out.emplace_back("latent.query_rank", of.latent->query_rank);
-  } else {
-    out.emplace_back("heads * head_size / tp", of.heads * of.head_size / parallel.tp);
-    if (of.kv_heads % parallel.tp == 0)
-      out.emplace_back("kv_heads * head_size / tp", of.kv_heads * of.head_size / parallel.tp);
-  }
-  bool plain = false;
-  for (std::int64_t i = 0; i < of.layers && !plain; ++i) plain = !has_experts(of, i);
-  if (plain) out.emplace_back("ffn / tp", of.ffn / parallel.tp);
-  if (of.experts) out.emplace_back("experts.ffn / etp", of.experts->ffn / parallel.expert_tp());
-  return out;
-}
-
-/// Transformer Engine and torch._scaled_mm take rows of whole 16 elements below 16 bits, MXFP8
-/// whole blocks of 32 (TransformerEngine pytorch/utils.py, assert_dim_for_fp8_exec;
-/// tensor/mxfp8_tensor.py), and refuse others.
-void add_widths(const ScenarioParts& parts, std::vector<WithoutEffect>& out) {
-  const ParallelConfig& parallel = parts.parallel;
-  const TransformerConfig* model = parts.model.transformer();
-  if (model == nullptr || !is_narrow(parallel.precision)) return;
-  const bool mx = parallel.precision == Dtype::fp8_block && !parallel.recipe.requires_peak.empty();
-  const std::int64_t unit = mx ? 32 : 16;
-  for (const auto& [name, width] : widths_of(*model, parallel)) {
-    if (width % unit == 0) continue;
-    out.push_back({"parallel.precision",
-                   fmt::format("{} = {} is no multiple of {}: software refuses such GEMMs in {}, "
-                               "and their times here were not checked",
-                               name, width, unit, precision_text(parallel))});
-    return;
-  }
-}
-
 /// Figures of a network that nothing is sent over, and makes of fabric that are taken alike.
 void add_fabric(const JsonValue* scenario, const ScenarioParts& parts,
                 std::vector<WithoutEffect>& out) {
@@ -275,7 +237,6 @@ std::vector<WithoutEffect> without_effect(ObjectReader& in, const ScenarioParts&
   for (WithoutEffect& each : model_values_without_effect(parts.model))
     out.push_back(std::move(each));
   add_fabric(in.self().value(), parts, out);
-  add_widths(parts, out);
   if (parts.parallel.algorithms.empty() && parts.parallel.traffic_weights.empty()) return out;
   const Program program = build_program(parts.model, parts.parallel, per_node);
   for (WithoutEffect& each : algorithms_without_effect(program, parts.parallel))

@@ -13,6 +13,21 @@ int positive(int a, int modulus) {
   return ((a % modulus) + modulus) % modulus;
 }
 
+/// The GPU by which the ring of a channel enters a node, which is one of the first `common` that
+/// all nodes have. Even nodes are entered at the channel's GPU and left by the one below it, odd
+/// nodes the other way; the last of an odd number has to be entered at a third.
+int entry_of(int node, int nodes, int common, int channel) {
+  if (node % 2 == 1) return positive(channel - 1, common);
+  const bool odd_one_out = node > 0 && node + 1 == nodes && common > 2;
+  return (channel + (odd_one_out ? 1 : 0)) % common;
+}
+
+/// How far above its entry the ring leaves a node of `size` GPUs, by which it enters the next.
+int leaving_distance(int entry, int next_entry, int size) {
+  const int distance = positive(next_entry - entry, size);
+  return distance == 0 ? size - 1 : distance;
+}
+
 /// Node after node: a ring enters a node at one GPU, passes the others in turn and leaves by
 /// another, by which it then enters the next node.
 class NodeOrder {
@@ -31,29 +46,20 @@ class NodeOrder {
   [[nodiscard]] int place_of(int rank) const {
     const int node = rank / per_node_;
     const int distance = positive(rank % per_node_ - enters(node), per_node_);
-    const int last = leaving_distance(node);
+    const int last = leaves_after(node);
     if (distance == last) return node * per_node_ + per_node_ - 1;
     return node * per_node_ + (distance < last ? distance : distance - 1);
   }
 
  private:
-  /// Even nodes enter at the channel's GPU and leave by the one below it, odd nodes the other way;
-  /// the last of an odd number has to enter at a third.
-  [[nodiscard]] int enters(int node) const {
-    if (node % 2 == 1) return positive(channel_ - 1, per_node_);
-    const bool odd_one_out = node > 0 && node + 1 == nodes_ && per_node_ > 2;
-    return odd_one_out ? (channel_ + 1) % per_node_ : channel_;
-  }
+  [[nodiscard]] int enters(int node) const { return entry_of(node, nodes_, per_node_, channel_); }
 
-  /// How far above the GPU where it enters.
-  [[nodiscard]] int leaving_distance(int node) const {
-    const int next = enters(node + 1 == nodes_ ? 0 : node + 1);
-    const int distance = positive(next - enters(node), per_node_);
-    return distance == 0 ? per_node_ - 1 : distance;
+  [[nodiscard]] int leaves_after(int node) const {
+    return leaving_distance(enters(node), enters(node + 1 == nodes_ ? 0 : node + 1), per_node_);
   }
 
   [[nodiscard]] int distance_of(int node, int place) const {
-    const int last = leaving_distance(node);
+    const int last = leaves_after(node);
     if (place == per_node_ - 1) return last;
     return place < last ? place : place + 1;
   }
@@ -136,18 +142,13 @@ class UnequalOrder {
     return static_cast<std::size_t>(next - begins_.begin()) - 1;
   }
 
-  /// As NodeOrder has it, among the GPUs that the smallest node has, too.
   [[nodiscard]] int enters(std::size_t node) const {
-    if (node % 2 == 1) return positive(channel_ - 1, least_);
-    const bool odd_one_out = node > 0 && node + 1 == sizes_.size() && least_ > 2;
-    return (channel_ + (odd_one_out ? 1 : 0)) % least_;
+    return entry_of(static_cast<int>(node), static_cast<int>(sizes_.size()), least_, channel_);
   }
 
-  /// How far above the GPU where it enters.
   [[nodiscard]] int leaves_after(std::size_t node) const {
     const std::size_t next = node + 1 == sizes_.size() ? 0 : node + 1;
-    const int distance = positive(enters(next) - enters(node), sizes_[node]);
-    return distance == 0 ? sizes_[node] - 1 : distance;
+    return leaving_distance(enters(node), enters(next), sizes_[node]);
   }
 
   std::vector<int> sizes_;

@@ -1,12 +1,18 @@
 #include "strategies/measure/validation/run_kind.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sim/base/math.hpp"
 #include "strategies/layout/scenario_names.hpp"
 #include "strategies/models/count/count.hpp"
+#include "strategies/scenario/without_effect/without_effect.hpp"
 #include "topologies/graph/cluster_data.hpp"
 #include "topologies/graph/fabric_ports.hpp"
 
@@ -126,9 +132,44 @@ void add_states(const StateConfig& state, Features& out) {
     out.emplace("weights", "without a copy in fp32");
 }
 
+/// Sides of a rank's GEMMs in linear layers of a transformer, with their names.
+std::vector<std::pair<std::string_view, std::int64_t>> widths_of(const ModelConfig& model,
+                                                                 const ParallelConfig& parallel) {
+  const TransformerConfig& of = *model.transformer();
+  std::vector<std::pair<std::string_view, std::int64_t>> out{{"hidden", of.hidden}};
+  if (of.latent) {
+    out.emplace_back("latent.kv_rank", of.latent->kv_rank);
+    out.emplace_back("latent.query_rank", of.latent->query_rank);
+  } else {
+    out.emplace_back("heads * head_size / tp", of.heads * of.head_size / parallel.tp);
+    if (of.kv_heads % parallel.tp == 0)
+      out.emplace_back("kv_heads * head_size / tp", of.kv_heads * of.head_size / parallel.tp);
+  }
+  if (has_plain_mlp(model)) out.emplace_back("ffn / tp", of.ffn / parallel.tp);
+  if (of.experts) out.emplace_back("experts.ffn / etp", of.experts->ffn / parallel.expert_tp());
+  return out;
+}
+
+/// Transformer Engine and torch._scaled_mm take rows of whole 16 elements below 16 bits, MXFP8
+/// whole blocks of 32 (TransformerEngine pytorch/utils.py, assert_dim_for_fp8_exec;
+/// tensor/mxfp8_tensor.py), and refuse others.
+void add_widths(const ModelConfig& model, const ParallelConfig& parallel, Features& out) {
+  if (model.transformer() == nullptr || !is_narrow(parallel.precision)) return;
+  const bool mx = parallel.precision == Dtype::fp8_block && !parallel.recipe.requires_peak.empty();
+  const std::int64_t unit = mx ? 32 : 16;
+  for (const auto& [name, width] : widths_of(model, parallel)) {
+    if (width % unit == 0) continue;
+    out.emplace("GEMMs", fmt::format("in {} with {} = {}, no multiple of {}: software "
+                                     "refuses them",
+                                     to_string(parallel.precision), name, width, unit));
+    return;
+  }
+}
+
 Features features_of(const Scenario& scenario) {
   Features out;
   if (const auto* model = scenario.model.transformer()) add_attention(*model, out);
+  add_widths(scenario.model, scenario.parallel, out);
   add_layout(scenario.parallel, out);
   add_states(scenario.parallel.state, out);
   add_cluster(scenario.cluster.cluster, scenario.parallel.ranks(), out);

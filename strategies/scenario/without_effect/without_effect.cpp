@@ -10,15 +10,15 @@
 
 namespace lockstep {
 
-namespace {
-
-[[nodiscard]] bool has_plain_mlp(const ModelConfig& model) {
+bool has_plain_mlp(const ModelConfig& model) {
   const TransformerConfig* shape = model.transformer();
   if (shape == nullptr) return std::holds_alternative<MlpConfig>(model.shape);
   for (std::int64_t i = 0; i < shape->layers; ++i)
     if (!has_experts(*shape, i)) return true;
   return false;
 }
+
+namespace {
 
 class Values {
  public:

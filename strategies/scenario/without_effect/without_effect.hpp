@@ -19,6 +19,9 @@ struct WithoutEffect {
   bool refused = false;
 };
 
+/// Whether some layer has a plain MLP instead of experts.
+[[nodiscard]] bool has_plain_mlp(const ModelConfig& model);
+
 /// Values without effect in a possible layout (layout_problems() is empty).
 [[nodiscard]] std::vector<WithoutEffect> values_without_effect(const ModelConfig& model,
                                                                const ParallelConfig& parallel,
